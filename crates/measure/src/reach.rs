@@ -162,13 +162,25 @@ pub enum Seen {
 impl Seen {
     /// True where somebody answered in the host's name: a refusal, too, says that it is there.
     pub fn is_sign_of_life(&self) -> bool {
-        matches!(
-            self,
-            Self::Answer { .. }
-                | Self::Reset { .. }
-                | Self::AcceptedThenReset { .. }
-                | Self::Error { by: Reporter::Host, .. }
-        )
+        self.answered_after().is_some()
+    }
+
+    /// Time to an answer in the host's name; `None` where there was none.
+    pub fn answered_after(&self) -> Option<Nanos> {
+        match self {
+            Self::Answer { after_ns }
+            | Self::Reset { after_ns }
+            | Self::AcceptedThenReset { after_ns }
+            | Self::Error { by: Reporter::Host, after_ns, .. } => Some(*after_ns),
+            Self::Error { .. } | Self::Silence { .. } | Self::NotAsked { .. } => None,
+        }
+    }
+}
+
+impl AddressReach {
+    /// All that was seen at the address.
+    pub fn seen(&self) -> impl Iterator<Item = &Seen> {
+        std::iter::once(&self.echo).chain(self.ports.iter().map(|port| &port.seen))
     }
 }
 

@@ -17,7 +17,7 @@ use std::thread;
 use endpoint::clock::Monotonic;
 use endpoint::control::Credential;
 use endpoint::name::{self, Family};
-use endpoint::reach::{self, Plan as Survey};
+use endpoint::reach::{self, Heard, Plan as Survey};
 use endpoint::stop::Stop;
 use endpoint::syn::Probing;
 use logbook::document::Head;
@@ -50,8 +50,11 @@ use crate::program::tool;
 use crate::signal::{self, Interruption};
 use crate::system::now;
 
-/// The time that an echo, a handshake or a question is waited for, once.
-const PATIENCE: Nanos = Nanos::millis(1_200);
+/// The time that an echo, a handshake or a question is waited for, and where none came by then, or none came
+/// soon, once more.
+const PATIENCE: [Nanos; 2] = [Nanos::millis(1_200), Nanos::secs(4)];
+/// Answers that all take longer are from so far away that others may come too late.
+const FAR: Nanos = Nanos::millis(400);
 
 /// Looks, and delivers what was found.
 ///
@@ -187,13 +190,34 @@ impl<'a> Run<'a> {
         self.options.host.port.or(self.options.port.map(|wish| wish.number))
     }
 
-    /// Tries all addresses at once.
+    /// Tries all addresses at once, and once more with patience where they may be far away.
     fn survey(&self, names: &[String], first: &First<'_>) -> Vec<AddressReach> {
+        let reached = self.survey_within(PATIENCE[0], names, &|name, heard| first.hear(name, heard));
+        let after: Vec<Nanos> = reached.iter().flat_map(AddressReach::seen).filter_map(Seen::answered_after).collect();
+        let asks_again = after.iter().min().is_none_or(|fastest| *fastest > FAR);
+        if !asks_again || self.stop.requested() || reached.iter().all(|reach| reach.no_route.is_some()) {
+            return reached;
+        }
+        // What was told is not told again.
+        let hear = |name: &str, heard: Heard<'_>| {
+            if after.is_empty() {
+                first.hear(name, heard)
+            }
+        };
+        self.survey_within(PATIENCE[1], names, &hear)
+    }
+
+    fn survey_within(
+        &self,
+        timeout: Nanos,
+        names: &[String],
+        hear: &(dyn Fn(&str, Heard<'_>) + Sync),
+    ) -> Vec<AddressReach> {
         let options = self.options;
         let wish = options.port.or(options.host.port.map(PortWish::measured));
         let (family, ports, host) = (Family::Any, ports(wish), options.host.host.clone());
         let tls = web_terms(&host);
-        let plan = Survey { family, ports, timeout: PATIENCE, tries: 1, services: true, host, tls };
+        let plan = Survey { family, ports, timeout, tries: 1, services: true, host, tls };
         thread::scope(|scope| {
             let tried: Vec<_> = self
                 .places
@@ -201,7 +225,7 @@ impl<'a> Run<'a> {
                 .zip(names)
                 .map(|(place, name)| {
                     let plan = &plan;
-                    scope.spawn(move || reach::survey(*place, plan, &self.stop, &|heard| first.hear(name, heard)))
+                    scope.spawn(move || reach::survey(*place, plan, &self.stop, &|heard| hear(name, heard)))
                 })
                 .collect();
             let home = |thread: thread::ScopedJoinHandle<'_, AddressReach>| {

@@ -3,6 +3,7 @@
 use test_case::test_case;
 
 use super::moved::leg::Leg;
+use super::reason::Untested;
 use super::*;
 use crate::interval::arrivals::Datagrams;
 

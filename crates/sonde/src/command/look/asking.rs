@@ -23,11 +23,9 @@ use crate::words;
 
 /// Payload of a request and of its reply, but where a server takes none so short.
 const SIZE: Bytes = Bytes(64);
-/// A request without an answer for so long is lost.
-const PATIENCE: Nanos = Nanos::secs(1);
-/// A way may take so much longer than it is asked for: to connect, to agree, to wait for the last replies and for a report. One that fell
-/// silent would otherwise be waited for as a measurement of its own is, for half a minute.
-const SILENCE: Nanos = Nanos::secs(6);
+/// A way may take so many times its patience longer than it is asked for: to connect, to agree, to wait for the last replies and for a report.
+/// One that fell silent would otherwise be waited for as a measurement of its own is, for half a minute.
+const SILENCE: u64 = 6;
 
 /// Times of the requests, and their end.
 #[derive(Clone, Debug)]
@@ -85,7 +83,7 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
         request_bytes: sized.then_some(size),
         response_bytes: (sized && application.is_none()).then_some(size),
         stop: pace.end.clone(),
-        timeout_ns: Some(PATIENCE),
+        timeout_ns: Some(way.patience),
         warm_up_ns: Some(Nanos::ZERO),
         // A stamped exchange takes half as long again where it comes ten times a second.
         stamps: Some(false),
@@ -96,7 +94,7 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
     asked.resolve_towards(far).map_err(|refusal| words::refusal(&refusal))
 }
 
-/// Asks by `way` as `method` says; `hear` is told of every exchange. It ends at most [`SILENCE`] after its time.
+/// Asks by `way` as `method` says; `hear` is told of every exchange. It ends at most [`SILENCE`] times the way's patience after its time.
 ///
 /// # Errors
 /// The reason why it was not asked.
@@ -109,7 +107,7 @@ pub fn ask(
 ) -> Result<Told, EndpointError> {
     let (halt, done) = (Stop::default(), Stop::default());
     halt.follow(stop);
-    let most = Nanos(method.stop.after_ns.unwrap_or_default().0 + SILENCE.0);
+    let most = Nanos(method.stop.after_ns.unwrap_or_default().0 + SILENCE * way.patience.0);
     let due = Monotonic::now().after(most);
     thread::scope(|scope| {
         let guard = thread::Builder::new().spawn_scoped(scope, || {

@@ -6,6 +6,7 @@ use endpoint::reach::Port;
 use measure::look::Who;
 use measure::method::Carrier;
 use measure::reach::{AddressReach, PortFinding, Seen, Service, ServiceFinding, Transport, Verdict};
+use measure::unit::Nanos;
 
 use protocol::inquiry::usual_port;
 
@@ -37,6 +38,8 @@ pub struct Way {
     pub carrier: Carrier,
     /// The one who answers.
     pub who: Who,
+    /// A request without an answer for so long is lost.
+    pub patience: Nanos,
     /// The reason why it cannot be measured.
     pub trouble: Option<String>,
 }
@@ -69,6 +72,9 @@ pub fn ports(named: Option<PortWish>) -> Vec<Port> {
     let also = also.map(|wish| wish.over(Transport::Udp));
     wish.into_iter().chain(tcp).chain(udp).chain(also).collect()
 }
+
+/// Shortest time after which a request is lost, and the multiple of the slowest answer that was seen, where that is longer.
+const PATIENCE: (Nanos, u64) = (Nanos::secs(1), 3);
 
 /// The findings at one address.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +122,9 @@ impl Found<'_> {
     fn way(&self, carrier: Carrier, who: Who, port: u16) -> Way {
         let mut to = self.at;
         to.set_port(port);
-        Way { address: self.address, to, host: self.host.to_owned(), carrier, who, trouble: None }
+        let slowest = self.reach.seen().filter_map(Seen::answered_after).max().unwrap_or_default();
+        let patience = PATIENCE.0.max(Nanos(slowest.0.saturating_mul(PATIENCE.1)));
+        Way { address: self.address, to, host: self.host.to_owned(), carrier, who, patience, trouble: None }
     }
 
     fn echo(&self) -> Way {
