@@ -54,7 +54,7 @@ fn errors_say_what_to_try_and_end_with_2() {
     let store = folder.path().join("monitor.db");
     let told = run(&["history"], &store);
     assert_eq!(told.code, Some(2));
-    assert!(told.stderr.contains("monitor.db: there is no monitor's store here yet\ntry:   "), "{}", told.told());
+    assert!(told.stderr.contains("monitor.db: no monitor store exists here yet\ntry:   "), "{}", told.told());
     let filled = run(&["generate", "--hosts", "3", "--cells", "1", "--minutes", "2"], &store);
     assert_eq!(filled.code, Some(0), "{}", filled.told());
     let told =

@@ -168,10 +168,10 @@ pub enum Cause {
     #[error("no answer within {0}")]
     Silence(measure::unit::Nanos),
     /// The answers came from another address than the one that was asked.
-    #[error("{0} answers in its place")]
+    #[error("{0} answered instead")]
     Elsewhere(std::net::SocketAddr),
     /// Only the beginning of an answer came back in time.
-    #[error("its answer began and had no end within {0}")]
+    #[error("its answer was still incomplete after {0}")]
     Unfinished(measure::unit::Nanos),
     /// We were asked to stop first.
     #[error("stopped before anything was measured")]

@@ -115,7 +115,7 @@ pub enum ReachError {
     #[error(transparent)]
     LookUp(#[from] EndpointError),
     /// The address is not one host's.
-    #[error("{address} is {what}: a check is of one host")]
+    #[error("{address} is {what}: check one host")]
     NotOneHost {
         /// The address.
         address: IpAddr,
@@ -165,7 +165,7 @@ pub fn refuse_many(address: SocketAddr) -> Result<(), ReachError> {
     let refuse = |what| Err(ReachError::NotOneHost { address: address.ip(), what });
     match address.ip().to_canonical() {
         ip if ip.is_multicast() => refuse("a multicast group"),
-        ip if ip.is_unspecified() => refuse("no address of a host"),
+        ip if ip.is_unspecified() => refuse("not a host address"),
         IpAddr::V4(ip) if ip.is_broadcast() => refuse("the broadcast address"),
         IpAddr::V4(_) if Way::to(address).is_ok_and(|way| way.many) => refuse("the broadcast address of a network"),
         _ => Ok(()),

@@ -69,7 +69,7 @@ pub enum TurnedAway {
     #[error("cannot accept a connection: {0}")]
     NotAccepted(io::Error),
     /// As many are served as may be.
-    #[error("{most} connections are served already")]
+    #[error("the limit of {most} connections is reached")]
     Full {
         /// Limit on connections.
         most: u32,
@@ -77,7 +77,10 @@ pub enum TurnedAway {
         connection: Arc<Socket>,
     },
     /// It gave way to one that came later.
-    #[error("{most} connections are served already: {}", if *known { "its address had more than half of them" } else { "it had asked for nothing yet" })]
+    #[error(
+        "the limit of {most} connections is reached: {}",
+        if *known { "its address held more than half of them" } else { "it had sent no request yet" }
+    )]
     GaveWay {
         /// Limit on connections.
         most: u32,

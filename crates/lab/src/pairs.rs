@@ -88,7 +88,7 @@ impl PairList {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPairList {
     /// A pair of a host with itself or with one that is not there.
-    #[error("hosts {} and {} are no pair: there are {hosts} hosts, and a pair has two", pair.first, pair.second)]
+    #[error("hosts {} and {} are not a pair: a pair needs two different hosts of the {hosts}", pair.first, pair.second)]
     NoPair {
         /// The pair.
         pair: Pair,
@@ -96,7 +96,7 @@ pub enum NoPairList {
         hosts: usize,
     },
     /// A pair that is there twice.
-    #[error("the pair of hosts {} and {} is there twice", pair.first, pair.second)]
+    #[error("the pair of hosts {} and {} is listed twice", pair.first, pair.second)]
     Twice {
         /// The pair.
         pair: Pair,
@@ -116,7 +116,7 @@ pub struct Chosen {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LeftOut {
     /// A host to which nothing is measured over this kind of address.
-    #[error("{host} has no {} address: nothing is measured to it over one", word(*over))]
+    #[error("{host} has no {} address: no measurement to it uses one", word(*over))]
     NoAddress {
         /// The host's name.
         host: String,
@@ -124,7 +124,7 @@ pub enum LeftOut {
         over: Address,
     },
     /// A host without the label by which pairs are chosen.
-    #[error("{host} has no label `{label}`: it is in no pair")]
+    #[error("{host} has no label `{label}`: it is not part of any pair")]
     NoLabel {
         /// The host's name.
         host: String,
@@ -145,13 +145,13 @@ pub(crate) fn word(over: Address) -> &'static str {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPairs {
     /// Fewer than two hosts.
-    #[error("a plan takes two hosts at least, and this one has {0}: list more under `hosts`, or name an inventory")]
+    #[error("a plan needs at least two hosts, and this one has {0}: list more under `hosts`, or name an inventory")]
     TooFewHosts(usize),
     /// More hosts than are measured in one run.
-    #[error("the plan has {0} hosts; {MOST_HOSTS} are the most: split it, or choose pairs by label from fewer")]
+    #[error("the plan has {0} hosts; the limit is {MOST_HOSTS}: split it, or choose pairs by label from fewer")]
     TooManyHosts(usize),
     /// Two hosts of one name.
-    #[error("two hosts are named `{name}` (the {} and the {} of the plan): give each a name of its own", nth(*.first), nth(*.second))]
+    #[error("two hosts are named `{name}` (the {} and the {} of the plan): give each host its own name", nth(*.first), nth(*.second))]
     HostTwice {
         /// The name.
         name: String,
@@ -161,7 +161,7 @@ pub enum NoPairs {
         second: usize,
     },
     /// A name that no host has.
-    #[error("no host is named `{name}`{}", nearest.as_ref().map_or_else(String::new, |near| format!("; there is `{near}`")))]
+    #[error("no host is named `{name}`{}", nearest.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?")))]
     UnknownHost {
         /// The name.
         name: String,
@@ -169,7 +169,7 @@ pub enum NoPairs {
         nearest: Option<String>,
     },
     /// A pair of a host with itself.
-    #[error("`{0}` is paired with itself: a pair has two hosts; what a host has within itself is `sonde rtt` alone")]
+    #[error("`{0}` is paired with itself: a pair needs two hosts; to measure within one host, run `sonde rtt` alone")]
     WithItself(String),
     /// A pair that is listed twice, whichever host comes first.
     #[error(
@@ -177,7 +177,7 @@ pub enum NoPairs {
     )]
     ListedTwice(String, String),
     /// The word, which should be `name=value`.
-    #[error("`{0}` is no label: write `name=value`, as `zone=us-east1-b`")]
+    #[error("`{0}` is not a label: write `name=value`, for example `zone=us-east1-b`")]
     NotALabel(String),
     /// A label that no host has.
     #[error("no host has the label `{label}`{}", has(known))]
@@ -189,11 +189,11 @@ pub enum NoPairs {
     },
     /// More pairs at once than one run measures.
     #[error(
-        "the plan has {0} pairs to measure at once; {MOST_AT_ONCE} are the most: choose fewer pairs, or measure in rounds"
+        "the plan has {0} pairs to measure at once; the limit is {MOST_AT_ONCE}: choose fewer pairs, or measure in rounds"
     )]
     TooManyAtOnce(usize),
     /// Nothing is left.
-    #[error("the plan asks for no pair: {0}")]
+    #[error("the plan selects no pair: {0}")]
     None(String),
     /// A host that is on this machine alone, by its address, and one on another.
     #[error(
@@ -208,7 +208,7 @@ pub enum NoPairs {
         from: String,
     },
     /// There are pairs, and none has an address of the wanted kind.
-    #[error("no pair can be measured: none of the hosts has an address of the kind that `addresses` wants ({0})")]
+    #[error("no pair can be measured: no host has an address of the kind that `addresses` requires ({0})")]
     NoAddresses(String),
 }
 
@@ -232,7 +232,7 @@ fn has(known: &[String]) -> String {
     if known.len() > SHOWN {
         list.push(format!("{} more", known.len() - SHOWN));
     }
-    format!("; there is {}", list.join(", "))
+    format!("; hosts have {}", list.join(", "))
 }
 
 /// The pairs of `plan`, whose inventories are already among its hosts.

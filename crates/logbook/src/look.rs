@@ -96,7 +96,7 @@ mod tests {
         let future = with(&|look| look["version"] = json!(9));
         assert_eq!(
             future.to_string(),
-            "a quick survey of version 9, which is newer than this program, which reads up to 1"
+            "a quick survey of version 9, which is newer than this program supports (up to 1)"
         );
         let lacking = with(&|look| {
             look.as_object_mut().unwrap().remove("look");

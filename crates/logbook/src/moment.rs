@@ -53,7 +53,7 @@ impl fmt::Display for Moment {
 
 /// Text that is no date and time with an offset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no RFC 3339 date and time with its offset, such as 2026-10-20T14:03:12+02:00")]
+#[error("`{text}` is not an RFC 3339 date and time with an offset, such as 2026-10-20T14:03:12+02:00")]
 pub struct NoMoment {
     /// The text in its place.
     pub text: String,

@@ -80,16 +80,16 @@ pub enum ReadError {
         reason: String,
     },
     /// JSON of another kind.
-    #[error("JSON, but no record of sonde{}", .found.as_ref().map_or(String::new(), |found| format!(": its format is `{found}`")))]
+    #[error("JSON, but not a sonde record{}", .found.as_ref().map_or(String::new(), |found| format!(": its format is `{found}`")))]
     NotARecord {
         /// The name of its form, where it has one.
         found: Option<String>,
     },
     /// An error document: there was no measurement, or only part of one.
-    #[error("no record but an error of sonde: {}", .0.error.what)]
+    #[error("not a record but an error from sonde: {}", .0.error.what)]
     Failure(Box<ErrorDocument>),
     /// Written by a later sonde.
-    #[error("a {what} of version {version}, which is newer than this program, which reads up to {newest}")]
+    #[error("a {what} of version {version}, which is newer than this program supports (up to {newest})")]
     FromTheFuture {
         /// Kind of the document, as `search`.
         what: &'static str,
@@ -99,7 +99,7 @@ pub enum ReadError {
         newest: u32,
     },
     /// A document whose content is not what its form says.
-    #[error("a {what} of sonde, but{} {reason}", .place.map_or(String::new(), |(line, column)| format!(" at line {line}, column {column}:")))]
+    #[error("a sonde {what}, but{} {reason}", .place.map_or(String::new(), |(line, column)| format!(" at line {line}, column {column}:")))]
     Malformed {
         /// Kind of the document, as `search`.
         what: &'static str,
@@ -109,13 +109,13 @@ pub enum ReadError {
         reason: String,
     },
     /// More values than a document of ours has: it was made to fill the memory.
-    #[error("it has more than {} million values, which is the most that is read of so many octets", .most / 1_000_000)]
+    #[error("it has more than {} million values, the limit for its size", .most / 1_000_000)]
     TooManyValues {
         /// The most that is read.
         most: u64,
     },
     /// A stream of events that was cut off before its record.
-    #[error("a stream of events without its end: the measurement was cut off, so there is no record in it")]
+    #[error("an event stream without an end: the measurement was cut off, so it holds no record")]
     NoEnd,
 }
 

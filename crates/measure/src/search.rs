@@ -77,7 +77,7 @@ pub enum BoundsError {
     #[error("the width must be from 0.1% to 100%")]
     Width,
     /// Too few probes.
-    #[error("too few probes: it takes at least 10, and twice as many as have to agree")]
+    #[error("too few probes: at least 10 are needed, and twice as many as must agree")]
     Probes,
 }
 

@@ -31,10 +31,10 @@ pub const MOST: usize = 10_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
     /// Nothing leaves.
-    #[error("a trace without a message: there is nothing to send")]
+    #[error("the trace has no messages: there is nothing to send")]
     Empty,
     /// Time runs backwards.
-    #[error("time runs backwards: message {number} leaves {back} before the one ahead of it")]
+    #[error("time runs backwards: message {number} is {back} earlier than the previous one")]
     Backwards {
         /// Number of the message, from 1.
         number: u64,

@@ -203,17 +203,17 @@ pub enum Fault {
     #[error("refused by the peer or a hop on the way (os error {0})")]
     Refused(i32),
     /// Our own side could not send: no buffer, or a local filter forbids it.
-    #[error("our own side could not send (os error {0})")]
+    #[error("this host could not send (os error {0})")]
     SendFailed(i32),
     /// The message would have had to wait for room, and this link leaves such out: nothing of it was handed over, and its
     /// number goes to the next.
-    #[error("left out for want of room")]
+    #[error("left out because there was no room")]
     LeftOut,
     /// The peer closed the connection in order.
     #[error("the peer closed the connection")]
     Closed,
     /// A reset came. It bears the peer's address, whoever sent it.
-    #[error("the connection was reset, by whom is not established")]
+    #[error("the connection was reset; the sender of the reset is not established")]
     Reset,
     /// The message does not fit the path or the socket.
     #[error("the message is too long for the path or the socket")]

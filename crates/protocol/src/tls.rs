@@ -27,16 +27,16 @@ use self::witness::Witness;
 #[derive(Clone, Debug, PartialEq, Eq, Told)]
 pub enum TlsError {
     /// Nobody whom we trust says so of the server.
-    #[error("it shows a certificate that nobody has signed whom this host trusts")]
+    #[error("its certificate is not signed by an authority that this host trusts")]
     Untrusted,
     /// The certificate's time is over, or has not come.
-    #[error("it shows a certificate that is not valid now: {0}")]
+    #[error("its certificate is not valid now: {0}")]
     Untimely(
         /// The time, in words.
         String,
     ),
     /// The certificate is for other names.
-    #[error("it shows a certificate for other names than {asked}{}", of(.shown))]
+    #[error("its certificate is not for {asked}{}", of(.shown))]
     Misnamed {
         /// The name that was asked for.
         asked: String,
@@ -44,7 +44,7 @@ pub enum TlsError {
         shown: Vec<String>,
     },
     /// The certificate is none that can be believed, for another reason.
-    #[error("it shows a certificate that cannot be believed: {0}")]
+    #[error("its certificate cannot be trusted: {0}")]
     Unbelievable(
         /// The reason.
         String,
@@ -56,10 +56,10 @@ pub enum TlsError {
         String,
     ),
     /// The octets are no TLS.
-    #[error("it speaks something other than TLS")]
+    #[error("it does not speak TLS")]
     Foreign,
     /// The octets are TLS, but break its rules.
-    #[error("it breaks the rules of TLS: {0}")]
+    #[error("it violates the TLS protocol: {0}")]
     Unsound(
         /// The fault.
         String,
@@ -68,10 +68,10 @@ pub enum TlsError {
     #[error("it closes the connection during the TLS handshake")]
     Closed,
     /// The host's name cannot stand in a certificate.
-    #[error("it has a name that no certificate can be for")]
+    #[error("its name cannot be in a certificate")]
     Unnameable,
     /// There is no certificate to believe in.
-    #[error("it cannot be believed: there are no certificates to trust")]
+    #[error("its certificate cannot be verified: this host has no trusted certificates")]
     NoRoots,
 }
 

@@ -37,10 +37,10 @@ pub enum Refusal {
     #[error("the server offers no mode: it does not serve this host")]
     NoMode,
     /// Authentication is wanted.
-    #[error("the server wants authentication (modes {0:#x}), and no open mode")]
+    #[error("the server requires authentication (modes {0:#x}) and offers no open mode")]
     NotOpen(u32),
     /// A code of its answer.
-    #[error("the server says: {}", code(*.0))]
+    #[error("the server reports: {}", code(*.0))]
     Code(u8),
     /// A port that is none.
     #[error("the server names no port for the session")]
@@ -55,7 +55,7 @@ fn code(code: u8) -> String {
         3 => "some aspect of the request is not supported",
         4 => "permanent resource limits",
         5 => "temporary resource limits",
-        other => return format!("code {other}, which RFC 4656 does not know"),
+        other => return format!("code {other}, which RFC 4656 does not define"),
     };
     text.to_owned()
 }

@@ -313,6 +313,6 @@ fn what_is_not_known_is_an_error_with_a_way_out() {
     assert!(fails(&["compare", "a>b@tue", "b>a@tue"]).0.contains("same protocol"));
     let nothing = tempdir().unwrap();
     let error = said(&nothing, &["history"]).unwrap_err();
-    assert!(error.to_string().contains("no monitor's store here yet"), "{error}");
+    assert!(error.to_string().contains("no monitor store exists here yet"), "{error}");
     assert!(!nothing.path().join("m.db").exists(), "reading makes nothing");
 }

@@ -17,22 +17,22 @@ pub struct StoreError {
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// There is none.
-    #[error("there is no monitor's store here yet")]
+    #[error("no monitor store exists here yet")]
     Absent,
     /// There is no room.
     #[error("the disk is full")]
     Full,
     /// Somebody else writes, for longer than was waited.
-    #[error("another process writes and did not end in time")]
+    #[error("another process is writing and did not finish in time")]
     Locked,
     /// It is not to be reached.
-    #[error("the database is away: {0}")]
+    #[error("the database cannot be reached: {0}")]
     Away(String),
     /// It does not let us in, or not so far.
-    #[error("the database refuses: {0}")]
+    #[error("the database refused: {0}")]
     Refused(String),
     /// Nothing may be written.
-    #[error("it may only be read")]
+    #[error("it is read-only")]
     ReadOnly,
     /// A row is no longer as it was written.
     #[error("the store is damaged: {what}: {why}")]
@@ -51,13 +51,13 @@ pub enum Fault {
         newest: i64,
     },
     /// It is something else.
-    #[error("this is no store of a monitor: {0}")]
+    #[error("this is not a monitor store: {0}")]
     NotOurs(String),
     /// Its place is not given in a form that is understood.
     #[error("{0}")]
     Unclear(String),
     /// Some beats of a part are kept and others are not.
-    #[error("beats {first} to {last} of agent {instance}: those up to {kept} are kept already")]
+    #[error("beats {first} to {last} of agent {instance}: those up to {kept} are already stored")]
     Overlap {
         /// Start of the agent.
         instance: Uuid,
@@ -69,7 +69,7 @@ pub enum Fault {
         kept: u64,
     },
     /// Something that was given is none that can be kept.
-    #[error("{0} cannot be kept")]
+    #[error("{0} cannot be stored")]
     Impossible(String),
     /// Anything else that it says.
     #[error("{0}")]

@@ -87,5 +87,5 @@ fn a_store_that_cannot_be_opened_is_said_with_what_to_try() {
     .unwrap();
     let told = ended(&mut stage.command(), LIMIT);
     assert_eq!(told.code, Some(2));
-    assert!(told.said("no store of a monitor") && told.said("try:   name the store with --store"), "{}", told.told());
+    assert!(told.said("not a monitor store") && told.said("try:   name the store with --store"), "{}", told.told());
 }

@@ -75,18 +75,18 @@ fn hosts_without_the_label_are_said() {
     let chosen = of(&plan(Pairs::Between(text("zone")))).unwrap();
     assert_eq!(
         chosen.left_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["d has no label `zone`: it is in no pair"]
+        ["d has no label `zone`: it is not part of any pair"]
     );
 }
 
 #[test_case(Pairs::OneToAll(text("e1")), "no host is named `e1`"; "unknown")]
-#[test_case(Pairs::Listed(vec![]), "the plan asks for no pair: its list of pairs is empty"; "empty list")]
-#[test_case(Pairs::Listed(vec![(text("a"), text("a"))]), "`a` is paired with itself: a pair has two hosts; what a host has within itself is `sonde rtt` alone"; "with itself")]
+#[test_case(Pairs::Listed(vec![]), "the plan selects no pair: its list of pairs is empty"; "empty list")]
+#[test_case(Pairs::Listed(vec![(text("a"), text("a"))]), "`a` is paired with itself: a pair needs two hosts; to measure within one host, run `sonde rtt` alone"; "with itself")]
 #[test_case(Pairs::Listed(vec![(text("a"), text("b")), (text("b"), text("a"))]), "the pair `b` and `a` is listed twice: list it once; both of its directions are measured unless `directions` says otherwise"; "twice")]
-#[test_case(Pairs::Between(text("rack")), "no host has the label `rack`; there is `zone`"; "no such label")]
-#[test_case(Pairs::Labels(text("zone=x"), text("zone=w")), "no host has the label `zone=w`; there is `zone=x`, `zone=y`"; "no such value")]
-#[test_case(Pairs::Labels(text("zone"), text("zone=w")), "`zone` is no label: write `name=value`, as `zone=us-east1-b`"; "no label")]
-#[test_case(Pairs::Labels(text("zone=y"), text("zone=y")), "the plan asks for no pair: the one host that has `zone=y` is the one that has `zone=y`"; "one host alone")]
+#[test_case(Pairs::Between(text("rack")), "no host has the label `rack`; hosts have `zone`"; "no such label")]
+#[test_case(Pairs::Labels(text("zone=x"), text("zone=w")), "no host has the label `zone=w`; hosts have `zone=x`, `zone=y`"; "no such value")]
+#[test_case(Pairs::Labels(text("zone"), text("zone=w")), "`zone` is not a label: write `name=value`, for example `zone=us-east1-b`"; "no label")]
+#[test_case(Pairs::Labels(text("zone=y"), text("zone=y")), "the plan selects no pair: the one host that has `zone=y` is the one that has `zone=y`"; "one host alone")]
 fn a_choice_that_cannot_be(pairs: Pairs, expected: &str) {
     assert_eq!(of(&plan(pairs)).unwrap_err().to_string(), expected);
 }
@@ -96,18 +96,18 @@ fn a_mistyped_name_is_told_from_its_like() {
     let mut plan = plan(Pairs::OneToAll(text("web-10")));
     plan.hosts[2].name = text("web-01");
     plan.hosts[1].name = text("db-1");
-    assert_eq!(of(&plan).unwrap_err().to_string(), "no host is named `web-10`; there is `web-01`");
+    assert_eq!(of(&plan).unwrap_err().to_string(), "no host is named `web-10`; did you mean `web-01`?");
 }
 
 #[test]
 fn hosts_are_two_at_least_and_of_different_names() {
     let with = |hosts: Vec<Host>| of(&Plan { hosts, ..plan(Pairs::All) }).unwrap_err().to_string();
-    assert!(with(Vec::new()).starts_with("a plan takes two hosts at least, and this one has 0"));
-    assert!(with(vec![host("a", "x")]).starts_with("a plan takes two hosts at least, and this one has 1"));
+    assert!(with(Vec::new()).starts_with("a plan needs at least two hosts, and this one has 0"));
+    assert!(with(vec![host("a", "x")]).starts_with("a plan needs at least two hosts, and this one has 1"));
     let twice = with(vec![host("a", "x"), host("b", "x"), host("a", "y")]);
-    assert_eq!(twice, "two hosts are named `a` (the 1st and the 3rd of the plan): give each a name of its own");
+    assert_eq!(twice, "two hosts are named `a` (the 1st and the 3rd of the plan): give each host its own name");
     let many = with((0..=MOST_HOSTS).map(|at| host(&at.to_string(), "x")).collect());
-    assert!(many.starts_with("the plan has 4097 hosts; 4096 are the most"));
+    assert!(many.starts_with("the plan has 4097 hosts; the limit is 4096"));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_host_without_an_address_is_left_out_and_said() {
     assert_eq!(ends(&chosen), [(0, 1), (1, 2), (1, 3)], "each can reach b, and no other");
     let lacks = |name: &str| LeftOut::NoAddress { host: text(name), over: Address::External };
     assert_eq!(chosen.left_out, ["a", "c", "d"].map(lacks));
-    assert_eq!(chosen.left_out[0].to_string(), "a has no external address: nothing is measured to it over one");
+    assert_eq!(chosen.left_out[0].to_string(), "a has no external address: no measurement to it uses one");
     external.directions = Directions::Forward;
     let chosen = of(&external).unwrap();
     assert_eq!(ends(&chosen), [(0, 1)], "forward, only what leads to b");

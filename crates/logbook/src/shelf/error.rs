@@ -23,19 +23,19 @@ pub struct ShelfError {
 #[non_exhaustive]
 pub enum Fault {
     /// There is none.
-    #[error("there is no store of runs yet")]
+    #[error("no run store exists yet")]
     Absent,
     /// Its folder could not be made, or its file not be looked at.
-    #[error("cannot get at it: {0}")]
+    #[error("cannot access it: {0}")]
     System(#[source] io::Error),
     /// The file is something else.
-    #[error("this is no store of sonde: {0}")]
+    #[error("this is not a sonde store: {0}")]
     NotOurs(String),
     /// The file is no longer what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
     /// A later program made it.
-    #[error("a store of version {version}, which is newer than this program, which knows up to {newest}")]
+    #[error("a store of version {version}, which is newer than this program supports (up to {newest})")]
     Later {
         /// Its version.
         version: i64,
@@ -43,10 +43,10 @@ pub enum Fault {
         newest: i64,
     },
     /// Somebody else writes, for longer than was waited.
-    #[error("another process is writing and did not end in time")]
+    #[error("another process is writing and did not finish in time")]
     Busy,
     /// Nothing may be written.
-    #[error("it may only be read")]
+    #[error("it is read-only")]
     ReadOnly,
     /// There is no room.
     #[error("the disk is full")]
@@ -67,13 +67,13 @@ pub enum Fault {
         fault: ReadError,
     },
     /// Something else is kept under that name.
-    #[error("{what} is kept already with another content, and what is kept is never rewritten")]
+    #[error("{what} is already stored with different content, and stored content is never rewritten")]
     Taken {
         /// The run, cell or record.
         what: String,
     },
     /// A cell and the record given with it do not belong together.
-    #[error("the cell names {} and comes with {}", named(.cell.as_ref()), named(.given.as_ref()))]
+    #[error("the cell names {} but comes with {}", named(.cell.as_ref()), named(.given.as_ref()))]
     Mismatch {
         /// The record that the cell names.
         cell: Option<Uuid>,
@@ -89,7 +89,7 @@ pub enum Fault {
         word: String,
     },
     /// There are several.
-    #[error("`{word}` starts several names: {}", .names.join(", "))]
+    #[error("`{word}` is the start of several names: {}", .names.join(", "))]
     Ambiguous {
         /// As it was asked for.
         word: String,
@@ -97,7 +97,7 @@ pub enum Fault {
         names: Vec<String>,
     },
     /// No run is kept.
-    #[error("no run is kept yet")]
+    #[error("no run is stored yet")]
     Empty,
 }
 

@@ -72,7 +72,7 @@ pub enum Kept {
 
 /// Neither the shelf nor the spool takes it: the caller has it again.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing could be kept: {shelf}; nor beside it: {spool}")]
+#[error("nothing could be stored: {shelf}; the spool failed too: {spool}")]
 pub struct Lost {
     /// The thing that was to be kept.
     pub item: Item,

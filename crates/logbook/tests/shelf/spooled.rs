@@ -112,7 +112,7 @@ fn a_file_that_is_not_sound_stays_and_stops_no_other() {
     let left: Vec<String> = opening.spooled.left.iter().map(|left| left.why.to_string()).collect();
     assert_eq!(opening.spooled.taken as usize, items().len() - 2);
     assert_eq!(left.len(), 3, "{left:?}");
-    assert!(left[0].contains("no record of sonde") && left[1].contains("not JSON at line"), "{left:?}");
+    assert!(left[0].contains("not a sonde record") && left[1].contains("not JSON at line"), "{left:?}");
     assert!(left[2].contains("version 9, which is newer"), "{left:?}");
     assert!(opening.spooled.left.iter().all(|left| !left.why.hint().is_empty() && left.path.exists()));
     assert_eq!(keeper.ask(|shelf| shelf.run(run_id(0))).unwrap().cells.len(), 10);
@@ -152,7 +152,7 @@ fn where_nothing_can_be_written_the_caller_has_it_still() {
     let given = items().swap_remove(1);
     let lost = keeper.keep(given.clone()).unwrap_err();
     assert_eq!(lost.item, given);
-    assert!(lost.to_string().contains("runs.db: this is no store of sonde"), "{lost}");
+    assert!(lost.to_string().contains("runs.db: this is not a sonde store"), "{lost}");
     fs::remove_file(&spool).unwrap();
     assert!(matches!(keeper.keep(lost.item).unwrap(), Kept::Spooled { .. }));
 }

@@ -105,11 +105,16 @@ impl Lookout {
 
     /// Levels of cells with an open incident do not follow.
     pub(super) fn hold(&mut self) {
-        let mut held = vec![false; self.streams.len()];
-        for kind in Kind::GRADUAL {
-            held.iter_mut().zip(self.incidents.cells(kind, self.streams.len())).for_each(|(held, cell)| *held |= cell);
+        for stream in &mut self.streams {
+            (stream.held, stream.tail_held) = (false, false);
         }
-        self.streams.iter_mut().zip(held).for_each(|(stream, held)| stream.held = held);
+        for kind in Kind::GRADUAL {
+            let cells = self.incidents.cells(kind, self.streams.len());
+            for (stream, _) in self.streams.iter_mut().zip(cells).filter(|(_, is_of_it)| *is_of_it) {
+                stream.held = true;
+                stream.tail_held |= kind != Kind::Loss;
+            }
+        }
     }
 }
 

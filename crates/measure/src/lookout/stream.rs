@@ -296,6 +296,10 @@ pub struct Stream {
     pub season: Option<Vec<f32>>,
     /// Its level does not follow, and it is in no part's stream: an incident is open.
     pub held: bool,
+    /// Its 99th percentile does not follow either: the incident is of how fast is answered. One of loss may last while the tail that is usual
+    /// becomes another, as it does everywhere else.
+    #[serde(skip)]
+    pub tail_held: bool,
     /// Slot before which its level was at its reference, if it crept away.
     pub crept: Option<u64>,
     looked: u64,
@@ -416,7 +420,7 @@ impl Stream {
             (true, false) => 0.2,
             (true, true) => 0.0,
         };
-        if !self.held {
+        if !self.tail_held {
             self.tail = Some((tail + gain * (slow.min(10.0 * TAIL.0) - TAIL.0)).max(0.0));
         }
         (above, of)
@@ -478,7 +482,7 @@ impl Stream {
             self.usual = Usual::default();
             self.usual.take(&usual);
         }
-        (self.tail, self.held) = (None, false);
+        (self.tail, self.held, self.tail_held) = (None, false, false);
         self.steps.clear();
         self.requests.clear();
     }

@@ -17,7 +17,7 @@ const FIELDS: usize = 22;
 
 /// Octets that carry no span.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no stretch of time: {reason}")]
+#[error("not a valid time span: {reason}")]
 pub struct NoSpan {
     /// Fault of the octets.
     pub reason: &'static str,
@@ -51,11 +51,11 @@ impl Span {
         let fault = |reason| NoSpan { reason };
         let (form, mut rest) = octets.split_first().ok_or(fault("it is empty"))?;
         if *form != FORM {
-            return Err(fault("a form that is not known"));
+            return Err(fault("its form is unknown"));
         }
         let set = take(&mut rest)?;
         if set >> FIELDS != 0 {
-            return Err(fault("fields that are not known"));
+            return Err(fault("it has unknown fields"));
         }
         let mut fields = [0; FIELDS];
         for (at, field) in fields.iter_mut().enumerate().filter(|(at, _)| set >> at & 1 == 1) {
@@ -71,7 +71,7 @@ impl Span {
             let head = take(&mut rest)?;
             let count = if head & 1 == 1 { take(&mut rest)? } else { 1 };
             let value = next.checked_add(head >> 1).and_then(middle).filter(|value| *value <= FURTHEST);
-            let value = value.ok_or(fault("a bucket beyond all"))?;
+            let value = value.ok_or(fault("a bucket is out of range"))?;
             if count == 0 || count > MOST || span.times.count() > MOST - count {
                 return Err(fault("a count beyond what can be measured"));
             }
@@ -81,7 +81,7 @@ impl Span {
         // The last field tells a distribution that holds another number of values than were answered.
         let told = if fields[FIELDS - 1] == 0 { span.counts.answered } else { fields[FIELDS - 1] - 1 };
         if span.times.count() != told {
-            return Err(fault("its response times are not as many as it says"));
+            return Err(fault("its number of response times differs from the stated one"));
         }
         Ok(span)
     }
@@ -211,11 +211,11 @@ mod tests {
     fn what_is_none_is_refused_with_the_reason() {
         let reason = |octets: &[u8]| Span::from_octets(octets).unwrap_err().reason;
         assert_eq!(reason(&[]), "it is empty");
-        assert_eq!(reason(&[2, 0]), "a form that is not known");
+        assert_eq!(reason(&[2, 0]), "its form is unknown");
         assert_eq!(reason(&[1, 0x80]), "it ends within a number");
         assert_eq!(reason(&[[1].as_slice(), &[0xff; 10]].concat()), "a number beyond 64 bits");
         let whole = minute(&[1_000, 5_000], 1).to_octets();
-        assert_eq!(reason(&whole[..whole.len() - 2]), "its response times are not as many as it says");
+        assert_eq!(reason(&whole[..whole.len() - 2]), "its number of response times differs from the stated one");
         let mut many = vec![1, 1 << 3];
         put(&mut many, MOST + 1);
         assert_eq!(reason(&many), "a count beyond what can be measured");

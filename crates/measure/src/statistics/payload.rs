@@ -10,7 +10,7 @@ use crate::unit::Nanos;
 
 /// A text that carries no histogram.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no HdrHistogram V2 payload in base64: {reason}")]
+#[error("not an HdrHistogram V2 payload in base64: {reason}")]
 pub struct NoHistogram {
     /// Fault of the histogram.
     pub reason: String,

@@ -141,7 +141,7 @@ pub enum NoRange {
     #[error("`{0}` is a range, but this setting takes words: separate them with commas")]
     OfWords(String),
     /// A range from nothing.
-    #[error("`{0}` starts at 0, but a range has points of equal ratio: write 0 apart, as in 0,1us..1s")]
+    #[error("`{0}` starts at 0, but a range has points of equal ratio: write 0 separately, as in 0,1us..1s")]
     FromNothing(String),
     /// A range whose end lies before its start.
     #[error("`{0}` runs backwards: write the smaller end first")]

@@ -28,10 +28,10 @@ pub enum TextError {
         line: usize,
     },
     /// There is no message in it.
-    #[error("there is no line of time,size in it")]
+    #[error("it has no time,size line")]
     Empty,
     /// The first line is neither a message nor names for columns.
-    #[error("line {line} names its columns, but not {missing}")]
+    #[error("line {line} names the columns, but not {missing}")]
     Header {
         /// The line.
         line: usize,
@@ -63,7 +63,7 @@ pub enum TextError {
         fault: UnitError,
     },
     /// A size beyond what any message can have.
-    #[error("line {line}: no message is as long as `{found}`")]
+    #[error("line {line}: a message cannot be as long as `{found}`")]
     TooLong {
         /// The line.
         line: usize,
@@ -71,7 +71,7 @@ pub enum TextError {
         found: String,
     },
     /// More messages than are read.
-    #[error("there are more than {} messages in it", grouped(*most as u64))]
+    #[error("it has more than {} messages", grouped(*most as u64))]
     TooMany {
         /// Most messages that are read.
         most: usize,
@@ -234,11 +234,11 @@ mod tests {
         assert_eq!(messages(text), [(1_000_000_000, 14), (1_500_000_000, 64_000)]);
     }
 
-    #[test_case("", "there is no line of time,size in it"; "nothing")]
-    #[test_case("# only\n\n", "there is no line of time,size in it"; "only comments")]
-    #[test_case("time,size\n", "there is no line of time,size in it"; "only a header")]
+    #[test_case("", "it has no time,size line"; "nothing")]
+    #[test_case("# only\n\n", "it has no time,size line"; "only comments")]
+    #[test_case("time,size\n", "it has no time,size line"; "only a header")]
     #[test_case("hello world\n", "line 1 is not time,size: `hello world`"; "prose")]
-    #[test_case("time,colour\n", "line 1 names its columns, but not a size"; "no size")]
+    #[test_case("time,colour\n", "line 1 names the columns, but not a size"; "no size")]
     #[test_case("0.1\n", "line 1 is not time,size: `0.1`"; "one value")]
     #[test_case("0.1,\n", "line 1 is not time,size: `0.1,`"; "an empty value")]
     #[test_case("0.1,2,3\n", "line 1 is not time,size: `0.1,2,3`"; "three values")]
@@ -246,7 +246,7 @@ mod tests {
     #[test_case("nan,64\n", "line 1: `nan` is not a time from the start of sending"; "not a number")]
     #[test_case("1e99,64\n", "line 1: `1e99` is not a time from the start of sending"; "beyond all time")]
     #[test_case("0,1\n\n0,-1\n", "line 3: `-1` is not a size: write it as 64, 1500B, 1kB (1000) or 64KiB (65536)"; "a negative size")]
-    #[test_case("0,5GiB\n", "line 1: no message is as long as `5GiB`"; "too long")]
+    #[test_case("0,5GiB\n", "line 1: a message cannot be as long as `5GiB`"; "too long")]
     #[test_case("0.2,1\n# x\n0.1,1\n", "line 3: time runs backwards by 100 ms"; "backwards")]
     fn what_is_no_schedule_is_refused_by_its_line(text: &str, expected: &str) {
         let error = read(text.as_bytes()).unwrap_err();

@@ -281,6 +281,18 @@ fn a_tail_of_a_host_that_is_late_itself_is_not_the_network_s() {
     assert_eq!(story(Fault::Slow), [(Kind::Tail, host("h2", Role::Both))]);
 }
 
+/// What was usual when a loss began is not what is usual when it is over.
+#[test]
+fn a_tail_that_grew_everywhere_during_a_loss_is_no_tail_of_those_that_lost() {
+    let mut network = Network::new(4, 1, 10, CORRELATED, 8);
+    plant(&mut network, LEARN, LEARN + 900, Fault::LossOut(0.05), |from, to| from == 2 || to == 2);
+    plant(&mut network, LEARN, FOR_EVER, Fault::Widens(0.3), |_, _| true);
+    let told = run(&mut network, LEARN + 2_400);
+    let begun: Vec<_> = begun(&told).into_iter().map(|(_, incident)| (incident.kind, incident.scope)).collect();
+    assert_eq!(begun, [(Kind::Loss, host("h2", Role::Both))]);
+    assert_eq!(ended(&told, Ending::Resolved).len(), 1);
+}
+
 #[test]
 fn an_overloaded_machine_is_one_incident() {
     let mut network = Network::new(6, 1, 10, CORRELATED, 12);

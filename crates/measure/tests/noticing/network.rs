@@ -31,6 +31,8 @@ pub enum Fault {
     LossBack(f64),
     /// Response times grow by this factor within three hours, evenly.
     Creeps(f64),
+    /// Response times spread more: the deviation of their logarithm grows by so much within a quarter of an hour, evenly.
+    Widens(f64),
     /// Nothing is answered.
     Silent,
     /// One in ten responses takes five times as long.
@@ -126,6 +128,7 @@ impl Network {
                 .filter(|planted| (planted.from..planted.to).contains(&second) && (planted.hits)(from, to))
                 .map(|planted| match planted.fault {
                     Fault::Creeps(by) => Fault::Factor(by.powf(((second - planted.from) as f64 / 10_800.0).min(1.0))),
+                    Fault::Widens(by) => Fault::Widens(by * ((second - planted.from) as f64 / 900.0).min(1.0)),
                     fault => fault,
                 })
                 .collect();
@@ -150,8 +153,9 @@ impl Network {
     fn span(&mut self, at: usize, season: f64, faults: &[Fault], busy: bool) -> Span {
         let mut span = Span::default();
         let middle = self.bases[at] * season * self.levels[at].exp();
+        let widens = faults.iter().map(|fault| if let Fault::Widens(by) = fault { *by } else { 0.0 }).sum::<f64>();
         for _ in 0..self.rate {
-            let mut takes = middle * (0.25 * self.normal()).exp();
+            let mut takes = middle * ((0.25 + widens) * self.normal()).exp();
             let (mut out, mut back) = (self.rng.f64() < 5e-5, self.rng.f64() < 5e-5);
             for fault in faults {
                 match fault {
@@ -161,7 +165,7 @@ impl Network {
                     Fault::Silent => out = true,
                     Fault::Slow | Fault::Stalls => takes *= if self.rng.u32(0..10) == 0 { 5.0 } else { 1.0 },
                     Fault::Busy => takes *= if busy { 2.0 } else { 1.0 },
-                    Fault::NoReport | Fault::Creeps(_) => {}
+                    Fault::NoReport | Fault::Creeps(_) | Fault::Widens(_) => {}
                 }
             }
             if out || back {

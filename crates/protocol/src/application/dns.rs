@@ -84,7 +84,7 @@ pub enum QuestionError {
     #[error("a name has at most 255 octets")]
     Name,
     /// Not one of the types.
-    #[error("there is no record type {0:?}: A, AAAA, CNAME, HTTPS, MX, NS, PTR, SOA, SRV and TXT can be asked for")]
+    #[error("unsupported record type {0:?}: use A, AAAA, CNAME, HTTPS, MX, NS, PTR, SOA, SRV or TXT")]
     Type(String),
 }
 

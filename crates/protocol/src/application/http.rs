@@ -63,22 +63,22 @@ impl Expected {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// A method is a word.
-    #[error("{0:?} is not a method: it is a word such as GET, HEAD or POST")]
+    #[error("{0:?} is not a method: use a word such as GET, HEAD or POST")]
     Method(String),
     /// A target has neither spaces nor characters that a terminal would obey.
-    #[error("a path has no spaces, and nothing but ASCII: other octets are written as %XX")]
+    #[error("a path is printable ASCII without spaces: write other octets as %XX")]
     Target,
     /// A field is `name: value`.
-    #[error("{0:?} is not a header field: one stands on each line, as in Accept: text/html")]
+    #[error("{0:?} is not a header field: write one per line, as in Accept: text/html")]
     Field(String),
     /// A field that a measurement writes itself.
-    #[error("the field {0} is written by the measurement itself")]
+    #[error("the measurement sets the field {0} itself")]
     OwnField(String),
     /// A field that HTTP/2 and HTTP/3 do not have (RFC 9113 section 8.2.2, RFC 9114 section 4.2).
-    #[error("the field {0} is about a connection of HTTP/1: later versions do not have it")]
+    #[error("the field {0} is about an HTTP/1 connection: later versions do not have it")]
     OldField(String),
     /// A body that a server would have to make room for first.
-    #[error("a body of {0} octets: HTTP/2 and HTTP/3 let 65,535 of them go without a word of the server")]
+    #[error("the body has {0} octets: HTTP/2 and HTTP/3 send at most 65,535 before the server permits more")]
     Body(usize),
 }
 

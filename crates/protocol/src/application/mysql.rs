@@ -74,7 +74,7 @@ enum Step {
 
 /// A statement that cannot be asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a statement has a word at least, and is shorter than 16 MiB")]
+#[error("a statement needs at least one word and must be shorter than 16 MiB")]
 pub struct QueryError;
 
 /// A client that pings, or asks.

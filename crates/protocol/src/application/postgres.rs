@@ -46,10 +46,10 @@ const ERROR: Kind = Kind(1);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// An empty one, or one with a zero in it.
-    #[error("a query has a word at least, and no zero octet")]
+    #[error("a query needs at least one word and must not contain a zero octet")]
     Text,
     /// Answered by a stream of data.
-    #[error("COPY is answered by a stream of data, and waits for one")]
+    #[error("COPY is not supported: it is answered by a stream of data, or waits for one")]
     Copy,
 }
 

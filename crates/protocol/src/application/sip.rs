@@ -54,13 +54,13 @@ const DECIMALS: usize = 10;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// A host is a name or an address.
-    #[error("{0:?} is not a host of SIP: it is a name, an address, or an address of IPv6 in brackets")]
+    #[error("{0:?} is not a SIP host: use a name, an address, or an IPv6 address in brackets")]
     Host(String),
     /// A user is a word.
-    #[error("{0:?} is not a user of SIP: other octets than those of a word are written as %XX")]
+    #[error("{0:?} is not a SIP user: write octets that a word cannot have as %XX")]
     User(String),
     /// A program is a word.
-    #[error("{0:?} is not a name of a program")]
+    #[error("{0:?} is not a program name")]
     Agent(String),
 }
 

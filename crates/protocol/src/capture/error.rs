@@ -8,13 +8,13 @@ use crate::capture::flow::{FlowPattern, Seen};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
     /// Not a capture at all.
-    #[error("is no capture of packets")]
+    #[error("is not a packet capture")]
     NotACapture,
     /// A capture of a later form.
-    #[error("is a pcapng, and only the classic form of pcap is read")]
+    #[error("is a pcapng file, and only classic pcap is supported")]
     Pcapng,
     /// A capture of an odd form.
-    #[error("is a pcap of a modified form with longer packet headers")]
+    #[error("is a modified pcap with longer packet headers")]
     Modified,
     /// A compressed file.
     #[error("is compressed ({by})")]
@@ -26,7 +26,7 @@ pub enum CaptureError {
     #[error("the file ends within its header")]
     NoHeader,
     /// A kind of link that is not read.
-    #[error("was captured on a link of type {link}, which is not read here")]
+    #[error("was captured on a link of type {link}, which is not supported")]
     Link {
         /// Its number, as libpcap lists them.
         link: u32,
@@ -46,7 +46,10 @@ pub enum CaptureError {
         packet: u64,
     },
     /// No message of UDP or TCP in it.
-    #[error("no packet in it carries a message of UDP or TCP{}", .broken_off.map_or(String::new(), |packet| format!("; it breaks off in packet {packet}")))]
+    #[error(
+        "no packet in it carries a UDP or TCP message{}",
+        .broken_off.map_or(String::new(), |packet| format!("; it ends within packet {packet}"))
+    )]
     NoFlow {
         /// The packet that the file ends in, where it does.
         broken_off: Option<u64>,
@@ -60,13 +63,13 @@ pub enum CaptureError {
         flows: Vec<Seen>,
     },
     /// More than one flow, and it was not said which.
-    #[error("there are {} flows in it", grouped(.flows.len() as u64))]
+    #[error("it has {} flows", grouped(.flows.len() as u64))]
     WhichFlow {
         /// Those that may have been meant, the largest first.
         flows: Vec<Seen>,
     },
     /// More flows, or more messages of one, than are told apart.
-    #[error("there are more than {} {what} in it", grouped(*.most as u64))]
+    #[error("it has more than {} {what}", grouped(*.most as u64))]
     TooMany {
         /// Most that are read.
         most: usize,

@@ -176,7 +176,7 @@ fn of_several_flows_one_has_to_be_chosen() {
         .packet(2, &framed(0x0800, &there(200)))
         .packet(3, &framed(0x0800, &tcp(1, 10, false)));
     let error = written.take(None).unwrap_err();
-    assert_eq!(error.to_string(), "there are 3 flows in it");
+    assert_eq!(error.to_string(), "it has 3 flows");
     let CaptureError::WhichFlow { flows } = error else { panic!("{error}") };
     let listed: Vec<_> = flows.iter().map(|seen| (seen.flow.to_string(), seen.messages, seen.bytes.0)).collect();
     let flow = str::to_owned;
@@ -217,10 +217,10 @@ fn a_capture_that_breaks_off_is_used_up_to_there() {
     assert_eq!((messages(&taken), taken.broken_off), (vec![(0, 1)], Some(2)));
 }
 
-#[test_case(b"", "is no capture of packets"; "nothing")]
-#[test_case(b"0.1,64\n0.2,64\n0.3,64\n0.4,64\n", "is no capture of packets"; "a text")]
-#[test_case(b"\x0a\x0d\x0d\x0a\x1c\0\0\0", "is a pcapng, and only the classic form of pcap is read"; "pcapng")]
-#[test_case(b"\x34\xcd\xb2\xa1", "is a pcap of a modified form with longer packet headers"; "modified")]
+#[test_case(b"", "is not a packet capture"; "nothing")]
+#[test_case(b"0.1,64\n0.2,64\n0.3,64\n0.4,64\n", "is not a packet capture"; "a text")]
+#[test_case(b"\x0a\x0d\x0d\x0a\x1c\0\0\0", "is a pcapng file, and only classic pcap is supported"; "pcapng")]
+#[test_case(b"\x34\xcd\xb2\xa1", "is a modified pcap with longer packet headers"; "modified")]
 #[test_case(b"\x1f\x8b\x08\0\0", "is compressed (gunzip)"; "compressed")]
 #[test_case(b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "the file ends within its header"; "cut off")]
 fn what_is_no_capture_is_refused(bytes: &[u8], said: &str) {
@@ -232,7 +232,7 @@ fn what_is_no_capture_is_refused(bytes: &[u8], said: &str) {
 #[test]
 fn a_link_or_a_packet_that_makes_no_sense_is_refused() {
     let said = |written: Written| written.take(None).unwrap_err().to_string();
-    assert_eq!(said(Written::new(false, true, 127)), "was captured on a link of type 127, which is not read here");
+    assert_eq!(said(Written::new(false, true, 127)), "was captured on a link of type 127, which is not supported");
     let mut huge = Written::ethernet();
     for word in [1, 1, u32::MAX, u32::MAX] {
         huge.word(word);
@@ -243,9 +243,9 @@ fn a_link_or_a_packet_that_makes_no_sense_is_refused() {
         late.word(word);
     }
     assert_eq!(said(late), "packet 1 is damaged: the part of a second in its time is a second or more");
-    assert_eq!(said(Written::ethernet()), "no packet in it carries a message of UDP or TCP");
+    assert_eq!(said(Written::ethernet()), "no packet in it carries a UDP or TCP message");
     let arp = Written::ethernet().packet(0, &framed(0x0806, &[0; 28]));
-    assert_eq!(said(arp), "no packet in it carries a message of UDP or TCP");
+    assert_eq!(said(arp), "no packet in it carries a UDP or TCP message");
 }
 
 #[test_case("10.0.0.1:5>10.0.0.2:6", true)]

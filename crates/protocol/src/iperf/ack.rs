@@ -78,7 +78,10 @@ impl Ack {
 
 /// A message that is no acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it begins with {kind:#010x}{}, which is no acknowledgement", length.map_or_else(String::new, |length| format!(" and a length of {length}")))]
+#[error(
+    "it begins with {kind:#010x}{}, which is not an acknowledgement",
+    length.map_or_else(String::new, |length| format!(" and a length of {length}"))
+)]
 pub struct NoAck {
     /// Its first word.
     pub kind: u32,

@@ -77,7 +77,7 @@ pub struct Splitter {
 
 /// A burst that cannot be as short as it says. Nothing after it can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a burst of {size} bytes, where its header alone has {HEADER}")]
+#[error("a burst of {size} bytes, but its header alone has {HEADER}")]
 pub struct Malformed {
     /// As it says, octets.
     pub size: u32,

@@ -73,19 +73,19 @@ pub enum Reading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// Its header is shorter than the part that every header has.
-    #[error("a header of {length} bytes, where the shortest has {BASE}")]
+    #[error("a header of {length} bytes; the shortest has {BASE}")]
     Short {
         /// As it says.
         length: usize,
     },
     /// It shows a key that is none.
-    #[error("a permit key of {length} bytes, where these have {} to {}", KEY.start(), KEY.end())]
+    #[error("a permit key of {length} bytes; it must have {} to {}", KEY.start(), KEY.end())]
     Key {
         /// Its length.
         length: usize,
     },
     /// Messages of a size that no client sends.
-    #[error("bounceback messages of {size} bytes, where {} to {} are taken", bounce::SMALLEST, bounce::LARGEST)]
+    #[error("bounceback messages of {size} bytes; {} to {} are accepted", bounce::SMALLEST, bounce::LARGEST)]
     Size {
         /// As it says.
         size: u32,

@@ -35,14 +35,14 @@ pub enum Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Greeting => "its question for parameters",
+            Self::Greeting => "its request for parameters",
             Self::Streams => "its answer to the parameters",
-            Self::Start => "its word that all streams are there",
-            Self::Go => "its word to begin",
+            Self::Start => "its message that all streams are connected",
+            Self::Go => "its signal to begin",
             Self::Run => "the end of the test",
-            Self::Exchange => "its question for results",
+            Self::Exchange => "its request for results",
             Self::Results => "its results",
-            Self::Display => "its word that the results are complete",
+            Self::Display => "its message that the results are complete",
             Self::Done => "nothing",
         })
     }
@@ -71,7 +71,7 @@ pub enum Error {
         step: Step,
     },
     /// A message at the wrong time.
-    #[error("the server said {said:?} while we waited for {step}")]
+    #[error("the server sent {said:?} while we waited for {step}")]
     OutOfOrder {
         /// Message that came.
         said: State,
@@ -79,7 +79,7 @@ pub enum Error {
         step: Step,
     },
     /// Results of no length, or of too large a one.
-    #[error("{}: {length} octets of them", Code::RESULTS)]
+    #[error("{}: their length is {length} octets", Code::RESULTS)]
     Length {
         /// Its length.
         length: u32,
@@ -112,7 +112,7 @@ pub enum Error {
 fn refused(code: Option<Code>) -> String {
     match code {
         Some(code) => code.to_string(),
-        None => "the server cannot go on, and does not say why".to_owned(),
+        None => "the server cannot continue and gives no reason".to_owned(),
     }
 }
 

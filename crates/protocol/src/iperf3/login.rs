@@ -114,7 +114,7 @@ fn hex(nibble: u8) -> char {
 
 /// A line of a file of users that says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} is no user: a name, a comma and a SHA-256 in 64 hexadecimal digits are due")]
+#[error("line {line} is not a user: write a name, a comma and a SHA-256 as 64 hexadecimal digits")]
 pub struct BadLine {
     /// Its number, from 1.
     pub line: usize,
@@ -155,13 +155,15 @@ pub enum Refusal {
     #[error("the client sent no token")]
     NoToken,
     /// Not for our key, padded otherwise, or not a token at all.
-    #[error("the client's token cannot be read: it is for another key, or padded otherwise (OAEP, or PKCS #1 v1.5)")]
+    #[error(
+        "the client's token cannot be read: it is for another key, or uses another padding (OAEP, or PKCS #1 v1.5)"
+    )]
     Unreadable,
     /// Too old or too new.
-    #[error("the client's token is of another time: its clock and ours differ, or it was sent before")]
+    #[error("the client's token is too old or too new: the clocks differ, or it was sent before")]
     Time,
     /// No such user, or another password.
-    #[error("no such user, or another password")]
+    #[error("unknown user or wrong password")]
     Unknown,
 }
 

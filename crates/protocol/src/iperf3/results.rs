@@ -194,13 +194,13 @@ impl StreamResults {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// No object of JSON.
-    #[error("no object of JSON")]
+    #[error("not a JSON object")]
     NoObject,
     /// Something must be there.
-    #[error("no {0} in it, or none of its type")]
+    #[error("{0} is missing or has the wrong type")]
     Missing(&'static str),
     /// A stream that is no object.
-    #[error("a stream that is no object of JSON")]
+    #[error("a stream is not a JSON object")]
     Stream,
     /// Too many streams.
     #[error("more than {MOST} streams")]

@@ -36,7 +36,7 @@ pub enum Reason {
     #[error("{0}")]
     Parameters(Code),
     /// A message of no length, or of too large a one.
-    #[error("a message of {length} octets, where 1 to {most} are due")]
+    #[error("a message of {length} octets instead of 1 to {most}")]
     Length {
         /// Its length.
         length: u32,
@@ -53,7 +53,7 @@ pub enum Reason {
     #[error("{}: {_0}", Code::MESSAGE)]
     Unknown(u8),
     /// A message at the wrong time.
-    #[error("the client said {0:?} at a time when that means nothing")]
+    #[error("the client sent {0:?} at the wrong time")]
     OutOfOrder(State),
     /// The client sends on while it is our turn.
     #[error("the client sent {0} octets out of turn")]

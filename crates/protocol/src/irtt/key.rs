@@ -99,10 +99,10 @@ impl fmt::Debug for Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// None or several lines beside comments.
-    #[error("a key of irtt is one line")]
+    #[error("an irtt key is one line")]
     Lines,
     /// Something else than digits, or half an octet.
-    #[error("not all behind 0x is pairs of hexadecimal digits")]
+    #[error("only pairs of hexadecimal digits may follow 0x")]
     Digits,
 }
 

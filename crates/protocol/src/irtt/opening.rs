@@ -58,7 +58,7 @@ pub struct Granted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// Another version of the protocol.
-    #[error("the server speaks version {0} of irtt's protocol, and version {VERSION} is known here")]
+    #[error("the server speaks version {0} of the irtt protocol, and only version {VERSION} is supported here")]
     Version(i64),
     /// It closes the session with the reply that opens it.
     #[error("the server closes the session at once")]
@@ -67,13 +67,13 @@ pub enum Refusal {
     #[error("the server's reply cannot be read")]
     Garbled,
     /// It answers less often.
-    #[error("the server answers one packet each {}", time(*.floor))]
+    #[error("the server answers one packet every {}", time(*.floor))]
     TooOften {
         /// The shortest interval, nanoseconds.
         floor: u64,
     },
     /// It answers less often than packets come together.
-    #[error("the server answers one packet each {} and five at once, and drops what comes in larger groups", time(*.floor))]
+    #[error("the server answers one packet every {} and five at once, and drops the rest of larger groups", time(*.floor))]
     Uneven {
         /// The shortest interval, nanoseconds.
         floor: u64,
@@ -82,13 +82,13 @@ pub enum Refusal {
     #[error("a server forgets a session that is silent for {}", time(LONGEST_GAP))]
     TooRare,
     /// It serves a session for a shorter time.
-    #[error("the server serves a session for {}", time(*.longest))]
+    #[error("the server serves a session for at most {}", time(*.longest))]
     TooLong {
         /// The longest time, nanoseconds.
         longest: u64,
     },
     /// It takes shorter packets alone.
-    #[error("the server takes packets of {longest} bytes at most")]
+    #[error("the server accepts packets of at most {longest} bytes")]
     TooLarge {
         /// The most, octets.
         longest: u64,

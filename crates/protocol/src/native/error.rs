@@ -67,13 +67,13 @@ pub enum SessionError {
     },
     /// The answer to the preamble is not one that a server of ours gives: a version outside our range, or another
     /// keyed flag than ours. A fault of the peer's program, or someone in between rewrites the connection's start.
-    #[error("the answer contradicts what was asked: {detail}")]
+    #[error("the answer contradicts the request: {detail}")]
     Contradiction {
         /// Description of the contradiction.
         detail: String,
     },
     /// The handshake failed: the keys differ, or someone changed the first octets on the way.
-    #[error("the key is not the one at the other end (or the connection's first octets were changed on the way)")]
+    #[error("the key differs from the peer's (or the connection's first octets were changed on the way)")]
     WrongKey,
     /// The handshake by identities failed at the server's: the client expects another than is there, or somebody who plays it
     /// answered, or someone changed the first octets on the way.
@@ -94,7 +94,7 @@ pub enum SessionError {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A message that makes no sense.
-    #[error("a message makes no sense: {detail}")]
+    #[error("a message is invalid: {detail}")]
     Unreadable {
         /// Description of the fault.
         detail: String,
@@ -103,10 +103,10 @@ pub enum SessionError {
     #[error("refused: {0}")]
     Refused(Refused),
     /// The other end gave up.
-    #[error("the other end gave up: {0}")]
+    #[error("the peer gave up: {0}")]
     Fault(Notice),
     /// A message came, or a call was made, that has no place at this step.
-    #[error("`{what}` has no place while we {step}")]
+    #[error("`{what}` is not allowed while we {step}")]
     OutOfOrder {
         /// The message or call.
         what: &'static str,
@@ -114,16 +114,16 @@ pub enum SessionError {
         step: Step,
     },
     /// The other end talks on without listening: more is waiting than this end keeps.
-    #[error("it sends more than it reads answers to")]
+    #[error("it sends more requests than it reads answers to")]
     Flood,
     /// The other end closed the connection too early.
-    #[error("the connection was closed while we were to {step}")]
+    #[error("the connection was closed while we tried to {step}")]
     Closed {
         /// Step that was pending.
         step: Step,
     },
     /// The other end took too long.
-    #[error("no answer within {allowed} while we were to {step}")]
+    #[error("no answer within {allowed} while we tried to {step}")]
     Overdue {
         /// Step that was pending.
         step: Step,

@@ -12,7 +12,7 @@ const PREFIX: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Longer than a frame may be.
-    #[error("a message of {length} octets, where {LARGEST} is the most")]
+    #[error("a message of {length} octets; the limit is {LARGEST}")]
     TooLong {
         /// Its length, octets.
         length: usize,

@@ -195,7 +195,7 @@ pub enum KeyError {
         prefix: &'static str,
     },
     /// Not 64 digits.
-    #[error("line {line}: {digits} octets after `{prefix}` where 64 hexadecimal digits belong")]
+    #[error("line {line}: {digits} octets after `{prefix}` instead of 64 hexadecimal digits")]
     Length {
         /// Number of the line, from 1.
         line: usize,
@@ -205,13 +205,13 @@ pub enum KeyError {
         digits: usize,
     },
     /// Something that is no hexadecimal digit.
-    #[error("line {line}: not all of it is hexadecimal digits")]
+    #[error("line {line}: contains characters other than hexadecimal digits")]
     Digit {
         /// Number of the line, from 1.
         line: usize,
     },
     /// A public key of low order: the secret agreed on with its holder is known to everybody.
-    #[error("line {line}: is the public part of no identity: everybody could play its holder")]
+    #[error("line {line}: not the public part of an identity: anyone could impersonate its holder")]
     Everybodys {
         /// Number of the line, from 1.
         line: usize,

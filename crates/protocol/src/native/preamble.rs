@@ -212,13 +212,13 @@ pub enum Decline {
     #[error("it does not yet speak a version as new as ours")]
     TooNew,
     /// The server has a key, the client brought none.
-    #[error("it wants a key, and none was given")]
+    #[error("it requires a key, and none was given")]
     KeyRequired,
     /// The client insists on a key, the server has none.
     #[error("a key was given, and it has none")]
     NoKeyHere,
     /// The allowed number of connections is open already.
-    #[error("it has as many clients as it takes")]
+    #[error("it has reached its limit of clients")]
     Busy,
     /// It is going down.
     #[error("it is shutting down")]
@@ -227,7 +227,7 @@ pub enum Decline {
     #[error("it does not know this kind of connection")]
     UnknownKind,
     /// The client has an identity, and the server lets clients in by pre-shared keys alone.
-    #[error("an identity was given, and it lets in by pre-shared keys alone")]
+    #[error("an identity was given, and it accepts only pre-shared keys")]
     NoIdentityHere,
     /// A reason that a newer server has and we do not know.
     #[error("it declines for a reason unknown to this version (code {0})")]
@@ -294,10 +294,10 @@ impl DataAnswer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataRefusal {
     /// No session has this token, or it has ended.
-    #[error("it knows no session by this token")]
+    #[error("it has no session with this token")]
     UnknownToken,
     /// The flow number is not below the number of flows agreed on.
-    #[error("the flow number is beyond what was agreed on")]
+    #[error("the flow number is outside the range agreed on")]
     FlowBeyond,
     /// A connection with this flow number is open already.
     #[error("a connection with this flow number is open already")]
@@ -312,7 +312,7 @@ pub enum DataRefusal {
     #[error("it cannot take another connection now")]
     Busy,
     /// An answer that a newer server has and we do not know, or no answer of ours at all.
-    #[error("it answers what this version does not know (octet {0})")]
+    #[error("its answer is unknown to this version (octet {0})")]
     Other(u8),
 }
 

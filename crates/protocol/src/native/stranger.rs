@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Error of a connection whose other end is no peer of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {saw}", if saw.speaker.is_mute() { "that may be no sonde" } else { "that is no sonde" })]
+#[error("{}: {saw}", if saw.speaker.is_mute() { "the peer may not be sonde" } else { "the peer is not sonde" })]
 pub struct NotSonde {
     /// Octets that came instead.
     pub saw: Saw,
@@ -49,10 +49,12 @@ impl fmt::Display for Saw {
             Speaker::Tls => f.write_str("it speaks TLS")?,
             Speaker::Greeter => f.write_str("it greets as a mail or file server does")?,
             Speaker::Echo => return f.write_str("it sends back whatever it is sent, as an echo service does"),
-            Speaker::Closed => return f.write_str("the peer, or a middlebox, closed the connection without a word"),
+            Speaker::Closed => {
+                return f.write_str("the peer, or a middlebox, closed the connection without sending anything");
+            }
             Speaker::Silent => {
                 return f.write_str(
-                    "the peer says nothing, as netserver and iperf3 do when they wait for more, or any program that hangs",
+                    "the peer sends nothing, like netserver and iperf3 when they wait for more, or any program that hangs",
                 );
             }
             Speaker::Unknown => f.write_str("it answers in an unknown way")?,

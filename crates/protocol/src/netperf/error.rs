@@ -45,7 +45,7 @@ impl std::fmt::Display for Step {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsayable {
     /// More than the field holds.
-    #[error("{field}: {value}, where netperf's message holds {most} at most")]
+    #[error("{field}: {value}, but netperf's message holds at most {most}")]
     TooMuch {
         /// Field of the request.
         field: &'static str,
@@ -55,13 +55,13 @@ pub enum Unsayable {
         most: u64,
     },
     /// A test of no length.
-    #[error("{field}: 0, which netperf's message reads as until told")]
+    #[error("{field}: 0, which in netperf's message means until stopped")]
     Nothing {
         /// Field of the request.
         field: &'static str,
     },
     /// An address that is not of the test's family.
-    #[error("{address} is no address of the family asked for ({family:?})")]
+    #[error("{address} is not an address of the requested family ({family:?})")]
     Family {
         /// The address.
         address: IpAddr,
@@ -75,13 +75,13 @@ pub enum Unsayable {
         field: &'static str,
     },
     /// An exchange of requests and responses whose size nobody gave.
-    #[error("no {field} for a test of requests and responses")]
+    #[error("no {field} for a request/response test")]
     Missing {
         /// Field of the request.
         field: &'static str,
     },
     /// The layout of this request has no place for it.
-    #[error("{field}: the request of this test has no place for it")]
+    #[error("{field}: the request of this test has no field for it")]
     NoPlace {
         /// Field of the request.
         field: &'static str,
@@ -106,7 +106,7 @@ pub enum Error {
     #[error(transparent)]
     Unsayable(#[from] Unsayable),
     /// Asked before the last answer came.
-    #[error("a second question while we wait for {step}")]
+    #[error("a second request while we wait for {step}")]
     OutOfTurn {
         /// Message that is awaited.
         step: Step,
@@ -120,7 +120,7 @@ pub enum Error {
         code: i32,
     },
     /// An answer that makes no sense.
-    #[error("{step} makes no sense: {nonsense}")]
+    #[error("invalid value in {step}: {nonsense}")]
     Nonsense {
         /// Message with the fault.
         step: Step,
@@ -128,15 +128,13 @@ pub enum Error {
         nonsense: Nonsense,
     },
     /// The server speaks, and nobody asked.
-    #[error("octets from the server that nobody asked for: {octets}")]
+    #[error("unexpected octets from the server: {octets}")]
     Unasked {
         /// Octets that came at once, a count.
         octets: usize,
     },
     /// The server's messages are the old, short ones.
-    #[error(
-        "the server answers in messages of {OLD_MESSAGE} octets, where {MESSAGE} are due: a netserver older than 2.6"
-    )]
+    #[error("the server answers in messages of {OLD_MESSAGE} octets instead of {MESSAGE}: a netserver older than 2.6")]
     OldServer {
         /// Message that was due.
         step: Step,
@@ -163,15 +161,15 @@ pub enum Error {
 
 fn refused(step: Step, code: i32) -> String {
     match code {
-        UNKNOWN_REQUEST => format!("the server does not know this request (error {code}, in place of {step})"),
-        _ => format!("the server can't do this: error {code}, in place of {step}"),
+        UNKNOWN_REQUEST => format!("the server does not know this request (error {code} instead of {step})"),
+        _ => format!("the server cannot do this: error {code} instead of {step}"),
     }
 }
 
 fn closed(step: Step, received: usize) -> String {
     match (step, received) {
         (Step::Idle, _) => "the server closed the connection".to_owned(),
-        (_, 0) => format!("the server closed the connection in place of {step}"),
+        (_, 0) => format!("the server closed the connection instead of sending {step}"),
         _ => format!("the server closed the connection after {received} of {MESSAGE} octets of {step}"),
     }
 }
@@ -179,7 +177,7 @@ fn closed(step: Step, received: usize) -> String {
 fn silent(step: Step, received: usize, waited: Nanos) -> String {
     match received {
         0 => format!("no answer within {waited} while we waited for {step}"),
-        _ => format!("only {received} of {MESSAGE} octets of {step} came within {waited}"),
+        _ => format!("only {received} of {MESSAGE} octets of {step} arrived within {waited}"),
     }
 }
 

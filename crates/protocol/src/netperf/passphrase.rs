@@ -13,13 +13,13 @@ pub struct Passphrase(Vec<u8>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPassphrase {
     /// Longer than a message has room for.
-    #[error("a passphrase of {length} octets, where a message has room for {LONGEST}: choose a shorter one")]
+    #[error("the passphrase has {length} octets, and a message has room for {LONGEST}: choose a shorter one")]
     TooLong {
         /// Its length, octets.
         length: usize,
     },
     /// It holds a NUL, which is where a server stops reading.
-    #[error("a passphrase with a NUL in it, where the other end stops reading")]
+    #[error("the passphrase contains a NUL, at which the peer stops reading")]
     Nul,
 }
 

@@ -36,19 +36,19 @@ pub enum Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// The first message is no passphrase, where the server has one.
-    #[error("the client gave no passphrase, and this server wants one (-Z)")]
+    #[error("the client sent no passphrase, and this server requires one (-Z)")]
     NoPassphrase,
     /// The passphrase is another one.
-    #[error("the client's passphrase is not this server's (-Z)")]
+    #[error("the client's passphrase differs from this server's (-Z)")]
     WrongPassphrase,
     /// The client sends on while its test runs.
     #[error("the client sent more than {AHEAD} messages ahead while its test ran")]
     Flood,
     /// The client's messages are the old, short ones.
-    #[error("the client sends messages of {OLD_MESSAGE} octets, where {MESSAGE} are due: a netperf older than 2.6")]
+    #[error("the client sends messages of {OLD_MESSAGE} octets instead of {MESSAGE}: a netperf older than 2.6")]
     OldClient,
     /// The rest of a message did not come.
-    #[error("only {received} of {MESSAGE} octets of a message came")]
+    #[error("only {received} of {MESSAGE} octets of a message arrived")]
     Stalled {
         /// Octets that came of it.
         received: usize,

@@ -133,13 +133,13 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Longer than any line that makes sense.
-    #[error("{length} bytes, where a line has {LONGEST_LINE} at most")]
+    #[error("{length} bytes, but a line has at most {LONGEST_LINE}")]
     TooLong {
         /// Bytes of the line.
         length: usize,
     },
     /// Something that has no place in a line.
-    #[error("{character:?} has no place in it")]
+    #[error("{character:?} is not allowed in it")]
     Character {
         /// The first.
         character: char,
@@ -151,16 +151,16 @@ pub enum Fault {
     #[error("no address")]
     NoAddress,
     /// Something else where an address should be.
-    #[error("{text:?} is no address (an IPv6 address is written in brackets)")]
+    #[error("{text:?} is not an address (write an IPv6 address in brackets)")]
     Address {
         /// Text in place of the address.
         text: String,
     },
     /// An address alone.
-    #[error("no port behind the address")]
+    #[error("no port after the address")]
     NoPort,
     /// Something else where a port should be.
-    #[error("{text:?} is no port, 0 to 65535")]
+    #[error("{text:?} is not a port from 0 to 65535")]
     Port {
         /// Text in place of the port.
         text: String,

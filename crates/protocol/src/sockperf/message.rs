@@ -106,7 +106,7 @@ pub fn answer(message: &mut [u8]) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LengthError {
     /// Longer than this end takes.
-    #[error("a message of {length} bytes, where this end takes {largest} at most")]
+    #[error("a message of {length} bytes, but this end accepts at most {largest}")]
     TooLong {
         /// As the message says, bytes.
         length: u32,
@@ -114,7 +114,7 @@ pub enum LengthError {
         largest: u32,
     },
     /// Shorter than its own header.
-    #[error("a message of {length} bytes, where its header alone has {HEADER}")]
+    #[error("a message of {length} bytes, but its header alone has {HEADER}")]
     TooShort {
         /// As the message says, bytes.
         length: u32,

@@ -84,16 +84,16 @@ pub struct Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Earlier than the line before, or than 0.
-    #[error("its time is before that of the message above; times must rise")]
+    #[error("its time is before that of the previous message; times must increase")]
     OutOfOrder,
     /// At the same nanosecond as the line before, at 0, or beyond [`LATEST`]; or a size out of its bounds.
     #[error(
-        "a time that is not above 0 and above the last, or beyond {LATEST} s, or a size that is not {SMALLEST} to \
+        "the time is not above 0 and above the previous one, or is beyond {LATEST} s, or the size is not {SMALLEST} to \
          {LARGEST} bytes"
     )]
     Illegal,
     /// No time, comma and size.
-    #[error("no \"time, size\", in seconds and bytes")]
+    #[error("not \"time, size\" in seconds and bytes")]
     Unreadable,
 }
 
@@ -190,6 +190,6 @@ mod tests {
     #[test]
     fn an_error_says_where_and_what() {
         let error = parse("1, 20\n1, 20\n").expect_err("the same time");
-        assert!(error.to_string().starts_with("line 2: a time that is not above 0 and above the last"));
+        assert!(error.to_string().starts_with("line 2: the time is not above 0 and above the previous one"));
     }
 }

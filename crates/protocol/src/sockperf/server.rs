@@ -117,7 +117,7 @@ fn measure(rest: &[u8], largest: u32) -> Result<(Header, usize), Malformed> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// Less than a header.
-    #[error("{there} bytes, where a header has {HEADER}")]
+    #[error("{there} bytes, but a header has {HEADER}")]
     Tail {
         /// Bytes that are there, 1 to 13.
         there: usize,

@@ -81,10 +81,10 @@ pub enum KeyError {
     #[error("a STAMP key is one line of hexadecimal digits")]
     Lines,
     /// Something else than digits, or half an octet.
-    #[error("not all of it is pairs of hexadecimal digits")]
+    #[error("it must be pairs of hexadecimal digits only")]
     Digits,
     /// Too short to be a secret, or too long.
-    #[error("{octets} octets where a STAMP key has {SHORTEST} to {LONGEST}")]
+    #[error("it has {octets} octets; a STAMP key has {SHORTEST} to {LONGEST}")]
     Length {
         /// Number of octets.
         octets: usize,

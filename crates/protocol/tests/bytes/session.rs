@@ -365,9 +365,9 @@ fn silence_and_a_closed_door_are_no_sonde_either() {
     assert_eq!(silent.deadline(), Some(late));
     assert_eq!(silent.overdue(late.before(Nanos(1))), Ok(()));
     let error = silent.overdue(late).unwrap_err();
-    assert!(error.to_string().contains("says nothing"), "{error}");
+    assert!(error.to_string().contains("sends nothing"), "{error}");
     let error = Client::new(open(), None, NOW).ended().unwrap_err();
-    assert!(error.to_string().contains("without a word"), "{error}");
+    assert!(error.to_string().contains("without sending anything"), "{error}");
     let mut server = Server::new(terms(), NOW);
     assert_eq!(server.deadline(), Some(NOW.after(STEP)));
     assert!(matches!(server.overdue(NOW.after(STEP)), Err(SessionError::NotSonde(_))));

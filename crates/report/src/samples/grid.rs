@@ -33,10 +33,10 @@ pub enum NoSamples {
     #[error("{0}")]
     Csv(#[from] csv::Error),
     /// CSV of something else.
-    #[error("no column `{0}`: these are no samples of sonde")]
+    #[error("no column `{0}`: these are not sonde samples")]
     NoColumn(&'static str),
     /// A field that should be a number of nanoseconds.
-    #[error("line {line}: `{text}` is no number of nanoseconds")]
+    #[error("line {line}: `{text}` is not a number of nanoseconds")]
     NoNumber {
         /// Number of the line, from 1.
         line: u64,
@@ -205,9 +205,9 @@ mod tests {
     #[test]
     fn what_is_no_file_of_samples_is_refused() {
         let refused = |text: &str| Grid::read(text.as_bytes()).unwrap_err().to_string();
-        assert_eq!(refused("a,b\n1,2\n"), "no column `intended_ns`: these are no samples of sonde");
+        assert_eq!(refused("a,b\n1,2\n"), "no column `intended_ns`: these are not sonde samples");
         let word = refused(&format!("{HEAD}0,1,x,0,0,1,1,0,answered\n"));
-        assert_eq!(word, "line 2: `x` is no number of nanoseconds");
+        assert_eq!(word, "line 2: `x` is not a number of nanoseconds");
         assert!(!refused(&format!("{HEAD}0,1\n")).is_empty());
         let empty = Grid::read(HEAD.as_bytes()).unwrap();
         assert_eq!((empty.answered(), empty.row_edges()), (0, None));

@@ -657,7 +657,7 @@ mod tests {
     #[test_case("redis://db1/5", "redis is asked nothing that /5 could say"; "a path that says nothing")]
     #[test_case("dns://10.0.0.53/a?class=CH", "has no `class=CH`"; "a part that is none")]
     #[test_case("dns://10.0.0.53/a..b", "empty or longer"; "a name that is none")]
-    #[test_case("http://db1/a b", "no spaces"; "a space")]
+    #[test_case("http://db1/a b", "without spaces"; "a space")]
     fn what_cannot_be_asked_is_said(url: &str, expected: &str) {
         let told = application(url).unwrap_err();
         assert!(told.contains(expected), "{told}");

@@ -27,15 +27,9 @@ fn keys_that_do_not_fit_are_told_apart() {
         brief(&["-c", "5"]),
         1,
         "ours",
-        &["it wants a key, and none was given", "give the server's key"],
+        &["it requires a key, and none was given", "give the server's key"],
     );
-    assert_error(
-        &keyed.address,
-        &["-c", "5", "--key", &wrong],
-        1,
-        "path",
-        &["the key is not the one at the other end"],
-    );
+    assert_error(&keyed.address, &["-c", "5", "--key", &wrong], 1, "path", &["the key differs from the peer's"]);
     assert_error(&open.address, &["-c", "5", "--key", &wrong], 1, "theirs", &["a key was given, and it has none"]);
     let ended = rtt(&keyed.address, &["-c", "5", "--warm-up", "0", "--key", &right]);
     assert_eq!(crate::count(&ended.record(), "answered"), 5);
@@ -72,7 +66,7 @@ fn answering(answer: Answer) -> String {
 }
 
 #[test_case(Ok(9), "contradicts"; "a version that we did not offer")]
-#[test_case(Err(Decline::Busy), "as many clients as it takes"; "a full one")]
+#[test_case(Err(Decline::Busy), "reached its limit of clients"; "a full one")]
 #[test_case(Err(Decline::Stopping), "it is shutting down"; "one that goes down")]
 #[test_case(Err(Decline::Other(99)), "a reason unknown to this version (code 99)"; "a reason of the future")]
 fn an_answer_out_of_the_ordinary_is_said_in_words(verdict: Result<u16, Decline>, said: &str) {

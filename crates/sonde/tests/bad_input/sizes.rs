@@ -97,8 +97,8 @@ fn more_connections_than_descriptors_is_our_side() {
 }
 
 /// Recordings that are small for a disk and large for a memory: messages of four octets, and packets each of a flow of its own.
-#[test_case(&|| b"0,1\n".repeat(10_000_002), "there are more than 10 000 000 messages in it", "split -l"; "messages")]
-#[test_case(&|| many_flows(1_000_001), "there are more than 1 000 000 flows in it", "with a filter"; "flows")]
+#[test_case(&|| b"0,1\n".repeat(10_000_002), "it has more than 10 000 000 messages", "split -l"; "messages")]
+#[test_case(&|| many_flows(1_000_001), "it has more than 1 000 000 flows", "with a filter"; "flows")]
 fn a_recording_with_more_in_it_than_is_told_apart_is_refused(content: &dyn Fn() -> Vec<u8>, what: &str, try_it: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("recording");

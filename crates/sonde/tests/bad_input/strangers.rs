@@ -66,8 +66,8 @@ fn a_handshake_with_a_closed_port_is_counted_as_refused() {
 #[test_case(|connection| after_a_word(connection, b"\x15\x03\x01\x00\x02\x02\x46"), "it speaks TLS"; "a TLS server")]
 #[test_case(|mut connection| { let _told = connection.write_all(b"SSH-2.0-OpenSSH_9.6\r\n"); let _ = connection.read(&mut [0; 64]); }, "it speaks SSH"; "an SSH server")]
 #[test_case(|connection| after_a_word(connection, &[b'x'; 10_000]), "in an unknown way"; "a flood")]
-#[test_case(drop, "closed the connection without a word"; "one that closes at once")]
-#[test_case(|connection| { let _ = connection.shutdown(Shutdown::Write); let _ = (&connection).read(&mut [0; 64]); }, "closed the connection without a word"; "one that closes its half")]
+#[test_case(drop, "closed the connection without sending anything"; "one that closes at once")]
+#[test_case(|connection| { let _ = connection.shutdown(Shutdown::Write); let _ = (&connection).read(&mut [0; 64]); }, "closed the connection without sending anything"; "one that closes its half")]
 #[test_case(echo, "sends back whatever it is sent"; "an echo service")]
 fn whoever_else_answers_is_named(manner: fn(TcpStream), said: &str) {
     let address = stranger(manner);
@@ -89,6 +89,6 @@ fn a_server_that_waits_for_more_is_given_up_in_time() {
     // Kept by the kernel's backlog: accepted, and never a word.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    let ended = assert_error(&address, &["-c", "5"], 1, "theirs", &["says nothing"]);
+    let ended = assert_error(&address, &["-c", "5"], 1, "theirs", &["sends nothing"]);
     assert!(ended.took < SOON, "{:?}", ended.took);
 }

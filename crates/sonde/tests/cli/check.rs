@@ -23,8 +23,8 @@ use crate::{document, printed, sonde};
 #[test_case(&["check", "no-such-host.invalid"], "cannot look up"; "an unknown name")]
 #[test_case(&["check", "239.1.2.3"], "multicast"; "a group")]
 #[test_case(&["check", "255.255.255.255:80"], "broadcast"; "everybody")]
-#[test_case(&["check", "0.0.0.0"], "no address of a host"; "nothing")]
-#[test_case(&["check", "::"], "no address of a host"; "nothing of v6")]
+#[test_case(&["check", "0.0.0.0"], "not a host address"; "nothing")]
+#[test_case(&["check", "::"], "not a host address"; "nothing of v6")]
 fn what_makes_no_sense_is_refused(words: &[&str], word: &str) {
     sonde(words).assert().code(2).stdout("").stderr(contains(word));
 }

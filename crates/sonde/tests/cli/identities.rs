@@ -72,7 +72,7 @@ fn identities_are_listed_and_revoked_like_keys() {
     add("bob", "bob.public").code(2).stderr(contains("bob.public: cannot read"));
     add("bob", &format!("sonde-public-1:{}", "0".repeat(64)))
         .code(2)
-        .stderr(contains("everybody could play its holder"));
+        .stderr(contains("anyone could impersonate its holder"));
     sonde_in(folder.path(), &["key", "keys.toml", "--revoke", "alice"]).assert().success();
     let table = printed(&mut sonde_in(folder.path(), &["key", "keys.toml", "--list"]));
     assert_eq!(table, "team  all rights\n");
@@ -219,7 +219,7 @@ fn a_server_without_an_identity_says_so() {
     let words = ["--key", "alice.identity", "--peer-identity", &server, "-c", "10"];
     let assert = rtt(folder.path(), &reflector.address(), &words).assert().code(1);
     let error = document(&assert.get_output().stdout)["error"].clone();
-    assert!(error["what"].as_str().unwrap().contains("it lets in by pre-shared keys alone"), "{error}");
+    assert!(error["what"].as_str().unwrap().contains("it accepts only pre-shared keys"), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("--identity FILE"), "{error}");
     // An identity that is added while it runs is not forgotten in silence.
     sonde_in(folder.path(), &["key", "team.toml", "--add", "alice", "--peer-identity", &alice]).assert().success();

@@ -12,7 +12,7 @@ const CAPTURE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../protocol/tests/fixtures/capture/sockperf-3.7-playback-udp.pcap");
 
 #[test_case("0.2,64\n0.1,64\n", &[], "trace: line 2: time runs backwards by 100 ms"; "backwards")]
-#[test_case("", &[], "there is no line of time,size in it"; "nothing")]
+#[test_case("", &[], "it has no time,size line"; "nothing")]
 #[test_case("0.1,64\n0.2;64\n", &[], "line 2 is not time,size: `0.2;64`"; "another separator")]
 #[test_case("0,0\n", &[], "from 32 to 65507 bytes"; "an empty message")]
 #[test_case("0,65508\n", &[], "from 32 to 65507 bytes"; "beyond a datagram")]
@@ -40,8 +40,7 @@ fn a_file_that_is_not_there_is_named() {
 fn of_several_flows_one_has_to_be_chosen() {
     let folder = tempfile::tempdir().unwrap();
     let replay = |words: &[&str]| sonde_in(folder.path(), &[&["replay", NOBODY, CAPTURE], words].concat()).assert();
-    let list =
-        contains("there are 2 flows in it").and(contains("'udp 127.0.0.1:36646>127.0.0.1:11111'  6 messages, 732 B"));
+    let list = contains("it has 2 flows").and(contains("'udp 127.0.0.1:36646>127.0.0.1:11111'  6 messages, 732 B"));
     replay(&[]).code(2).stdout("").stderr(list);
     // Some of sockperf's messages are shorter than our header.
     let flow = ["--flow", "127.0.0.1:36646>127.0.0.1:11111"];

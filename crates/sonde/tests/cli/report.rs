@@ -96,7 +96,7 @@ fn an_ending_that_nobody_knows_is_refused_with_those_that_are(words: &[&str]) {
 #[test_case(&["other.json", "-o", "a.svg", "--plot", "heat"], "--samples FILE.csv"; "no samples")]
 #[test_case(&["run.json", "-o", "a.svg", "--plot", "curve"], "--find"; "no search")]
 #[test_case(&["other.json", "-o", "a.html", "--samples", "run.csv"], "samples of another measurement"; "other samples")]
-#[test_case(&["run.json", "-o", "a.html", "--samples", "run.json"], "no samples of sonde"; "samples that are none")]
+#[test_case(&["run.json", "-o", "a.html", "--samples", "run.json"], "not sonde samples"; "samples that are none")]
 #[test_case(&["run.json", "other.json", "-o", "a.html", "--samples", "run.csv"], "belong to one record"; "samples of which")]
 #[test_case(&["absent.json", "-o", "a.html"], "there is no such file"; "no record")]
 #[test_case(&["empty", "-o", "a.html"], "no .json or .jsonl in this folder"; "a folder without")]
@@ -118,7 +118,7 @@ fn a_page_is_made_of_those_that_can_be_read_and_lists_the_others() {
     write("future.json", "{\"format\": \"sonde-record\", \"version\": 99}");
     let made = sonde_in(folder.path(), &["report", ".", "-o", "page.html"]).assert().success();
     let (broken, foreign, future) =
-        ("broken.json: not JSON", "foreign.json: JSON, but no record", "version 99, which is newer");
+        ("broken.json: not JSON", "foreign.json: JSON, but not a sonde record", "version 99, which is newer");
     made.stderr(contains(broken).and(contains(foreign)).and(contains(future)));
     let page = String::from_utf8(read(folder.path(), "page.html")).unwrap();
     assert!(page.contains("Not read") && page.contains("2 measurements"));

@@ -165,7 +165,7 @@ fn a_record_is_shown_by_its_name() {
     assert!(text.contains("to 127.0.0.1:") && text.contains("3 round trips"), "{text}");
 }
 
-#[test_case(&["show", "0199"], "starts several names: run 0199f2ab-0001-"; "several")]
+#[test_case(&["show", "0199"], "is the start of several names: run 0199f2ab-0001-"; "several")]
 #[test_case(&["show", "beef"], "no stored run and no file `beef`: "; "none")]
 #[test_case(&["show", "no-such.json"], "there is no such file"; "a file")]
 #[test_case(&["export", "feedbeef"], "no run or record starts with `feedbeef`"; "none to export")]
@@ -184,7 +184,7 @@ fn what_cannot_be_done_is_said(words: &[&str], said: &str) {
 fn a_store_that_is_not_there_is_named_and_not_made() {
     let folder = tempfile::tempdir().unwrap();
     for words in [&["runs"][..], &["show", "last"], &["export", "last"]] {
-        let told = contains("there is no store of runs yet").and(contains("runs.db"));
+        let told = contains("no run store exists yet").and(contains("runs.db"));
         stored(folder.path(), words).assert().code(2).stderr(told);
     }
     assert!(!folder.path().join("runs.db").exists());
@@ -351,7 +351,7 @@ fn a_file_that_is_no_store_is_left_and_said() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("runs.db");
     std::fs::write(&file, "something else of mine, of more than a hundred bytes".repeat(4)).unwrap();
-    stored(folder.path(), &["runs"]).assert().code(2).stderr(contains("this is no store of sonde"));
+    stored(folder.path(), &["runs"]).assert().code(2).stderr(contains("this is not a sonde store"));
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("something else"));
 }
 

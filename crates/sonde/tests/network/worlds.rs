@@ -64,6 +64,6 @@ fn answers_from_another_address_are_said_to_come_from_there() {
     for command in ["rtt", "throughput"] {
         let output = sonde_in(scene.near()).args([command, &target, "--udp", "-t", "1"]).output().expect("started");
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains(&format!("{other}:7663 answers in its place")), "{said}");
+        assert!(!output.status.success() && said.contains(&format!("{other}:7663 answered instead")), "{said}");
     }
 }

@@ -269,7 +269,7 @@ impl Bulk for Reader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBeginning {
     /// The peer ended it first.
-    #[error("closed before a header was there")]
+    #[error("closed before its header arrived")]
     Closed,
     /// Nothing, or not all of it, came in time.
     #[error("no header within {HEADER}")]

@@ -45,7 +45,7 @@ fn who_is_known_is_let_in(padding: Padding) {
     let other = if padding == Padding::Oaep { Padding::Pkcs1 } else { Padding::Oaep };
     assert_eq!(ask(&server, Some(("mario", "rossi")), other), Err(Code::AUTHORISATION));
     let why = server.notes.over(3).failed.unwrap().1;
-    assert!(why.contains("no such user"), "the server's own eyes see why: {why}");
+    assert!(why.contains("unknown user"), "the server's own eyes see why: {why}");
 }
 
 #[test_case("rossi", true)]

@@ -67,7 +67,7 @@ fn a_key_that_is_not_the_servers_is_told_of_and_closed(wanted: Option<&str>, sho
 fn one_that_closes_at_once_is_told_of() {
     let server = Ours::start(Transport::Tcp);
     drop(connected(&server));
-    until("a failure", || server.failures().iter().any(|why| why.contains("closed before a header")));
+    until("a failure", || server.failures().iter().any(|why| why.contains("closed before its header")));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn connections_are_bounded() {
     let held = [connected(&server), connected(&server)];
     // The kernel decides which one is beyond the limit.
     let third = connected(&server);
-    until("a refusal", || server.failures().iter().any(|why| why.contains("2 connections are served already")));
+    until("a refusal", || server.failures().iter().any(|why| why.contains("the limit of 2 connections is reached")));
     drop(held);
     drop(third);
 }

@@ -145,7 +145,7 @@ fn a_server_that_answers_less_often_is_named() {
     let slower = Play { interval: Some(&[0x80, 0xda, 0xc4, 0x09]), ..Play::default() };
     let error = run(&asked(20), slower).0.expect_err("one each millisecond");
     assert_eq!(error.step, Step::Agree);
-    assert!(error.to_string().contains("one packet each 10 ms"), "{error}");
+    assert!(error.to_string().contains("one packet every 10 ms"), "{error}");
     let refusal = Refusal::TooOften { floor: 10_000_000 };
     assert!(matches!(error.hint.as_deref(), Some(Hint::IrttRefusal(told)) if *told == refusal), "{error:?}");
     let every = Schedule::Every { interval_ns: Nanos::millis(10) };

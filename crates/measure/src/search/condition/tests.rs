@@ -60,7 +60,7 @@ fn a_condition_is_read_and_printed_alike(typed: &str, printed: &str) {
 #[test_case("loss<101%", "write the share with its sign"; "more than all")]
 #[test_case("loss<0%", "is met by no rate"; "below none")]
 #[test_case("loss<=100%", "is met by every rate"; "up to all")]
-#[test_case("p99<1ms,p99<2ms", "p99 is there twice"; "twice")]
+#[test_case("p99<1ms,p99<2ms", "p99 is given twice"; "twice")]
 fn what_is_no_condition_is_refused_in_words(typed: &str, expected: &str) {
     let error = typed.parse::<Condition>().unwrap_err().to_string();
     assert!(error.contains(expected), "{error}");

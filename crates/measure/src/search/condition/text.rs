@@ -102,7 +102,7 @@ pub enum ConditionError {
         whom: &'static str,
     },
     /// A quantity twice.
-    #[error("{name} is there twice")]
+    #[error("{name} is given twice")]
     Twice {
         /// Its name.
         name: String,

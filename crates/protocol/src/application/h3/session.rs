@@ -39,34 +39,34 @@ pub enum QuicError {
     #[error(transparent)]
     Tls(TlsError),
     /// The server has other versions.
-    #[error("it speaks no version of QUIC that is spoken here: version 1 is")]
+    #[error("it does not speak QUIC version 1, the only version supported here")]
     Version,
     /// The server's machine has closed it.
-    #[error("it closes the connection of QUIC: {0}")]
+    #[error("it closes the QUIC connection: {0}")]
     Closed(
         /// The error, and the server's words.
         Words,
     ),
     /// The server's program has closed it.
-    #[error("it closes the connection of HTTP/3: {0}")]
+    #[error("it closes the HTTP/3 connection: {0}")]
     Ended(
         /// The error, and the server's words.
         Words,
     ),
     /// The server does not know the connection (RFC 9000 section 10.3).
-    #[error("it does not know the connection any more (stateless reset)")]
+    #[error("it no longer knows the connection (stateless reset)")]
     Reset,
     /// Nothing comes any more.
-    #[error("it says nothing more on the connection")]
+    #[error("it sends nothing more on the connection")]
     Silent,
     /// Octets that break the rules of the protocol.
-    #[error("it breaks the rules: {0}")]
+    #[error("it violates the protocol: {0}")]
     Unsound(
         /// The fault.
         Words,
     ),
     /// No connection can be begun.
-    #[error("no connection of QUIC can be begun: {0}")]
+    #[error("cannot start a QUIC connection: {0}")]
     Unmade(
         /// The reason.
         String,

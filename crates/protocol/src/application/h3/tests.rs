@@ -415,13 +415,13 @@ fn a_connection_that_ends_says_why() {
     let mut world = World::believed(&[Answer::Close(0x107)]);
     assert_eq!(world.ask(0), None);
     let told = world.client.ended().map(ToString::to_string);
-    assert_eq!(told.as_deref(), Some("it closes the connection of HTTP/3: H3_EXCESSIVE_LOAD: no more"));
+    assert_eq!(told.as_deref(), Some("it closes the HTTP/3 connection: H3_EXCESSIVE_LOAD: no more"));
     assert_eq!(world.client.given_up().collect::<Vec<_>>(), [0]);
     let mut world = World::believed(&[octets(&[&[0, 1, b'x']])]);
     assert_eq!(world.ask(0), Some(Heard::Corrupt));
     assert_eq!(
         world.client.ended().map(ToString::to_string).as_deref(),
-        Some("it breaks the rules: a body without a response")
+        Some("it violates the protocol: a body without a response")
     );
     // A server that is silent: the connection is kept by pings for as long as it may be, and then it has ended.
     let mut world = World::believed(&[]);

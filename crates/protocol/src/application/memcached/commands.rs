@@ -63,15 +63,13 @@ const FOREIGN: &str = "the reply is none of memcached";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// Its name is not known, or it has several lines.
-    #[error(
-        "{0:?} is not a command that is known here: get, set, delete, incr, touch and their kin are, and mg, ms, md, mn"
-    )]
+    #[error("unsupported command {0:?}: use get, set, delete, incr, touch or a related one, or mg, ms, md or mn")]
     Unknown(String),
     /// One that is not always answered.
-    #[error("{0} keeps the server from answering")]
+    #[error("{0} prevents the server from answering")]
     Silent(String),
     /// The value behind it has another length than the command says.
-    #[error("the value has {found} octets, and {name} says nothing of that as word {place}")]
+    #[error("the value has {found} octets, but word {place} of {name} is not {found}")]
     Length {
         /// The command.
         name: String,
@@ -81,7 +79,7 @@ pub enum CommandError {
         found: usize,
     },
     /// One that has no value.
-    #[error("{0} has no value behind it")]
+    #[error("{0} does not take a value")]
     Value(String),
 }
 

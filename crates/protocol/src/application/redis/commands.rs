@@ -60,19 +60,19 @@ const OTHER_FORM: [&str; 13] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// There is none.
-    #[error("a command has a word at least, as in GET user:1")]
+    #[error("a command needs at least one word, as in GET user:1")]
     Empty,
     /// More than anybody asks.
-    #[error("a command of {0} words: {MOST_WORDS} are sent at most")]
+    #[error("the command has {0} words; the limit is {MOST_WORDS}")]
     Words(usize),
     /// A word is not ended.
-    #[error("a quote has no end")]
+    #[error("a quotation mark is not closed")]
     Quote,
     /// One that has no reply of its own, or changes the form of later ones.
-    #[error("{0} does not have one reply for each time that it is asked")]
+    #[error("{0} does not get exactly one reply per request")]
     Form(String),
     /// A login is no request.
-    #[error("{0} carries a password, which belongs in no list of requests")]
+    #[error("{0} contains a password, which does not belong in a list of requests")]
     Secret(String),
 }
 

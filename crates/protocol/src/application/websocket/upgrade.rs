@@ -21,7 +21,7 @@ pub enum UpgradeError {
     #[error(transparent)]
     Request(#[from] RequestError),
     /// A subprotocol is a word.
-    #[error("{0:?} is not a subprotocol: it is a word such as mqtt")]
+    #[error("{0:?} is not a subprotocol: use a word such as mqtt")]
     Subprotocol(String),
 }
 

@@ -11,16 +11,18 @@ const LONGEST: usize = 64 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// No such lines.
-    #[error("no {0} key in it: a line `-----BEGIN {0} KEY-----` is due")]
+    #[error("it holds no {0} key: the line `-----BEGIN {0} KEY-----` is missing")]
     None(&'static str),
     /// Encrypted with a passphrase.
-    #[error("the key is encrypted with a passphrase, which is not supported: write it without (openssl pkey -in …)")]
+    #[error(
+        "the key is encrypted with a passphrase, which is not supported: write it without one (openssl pkey -in …)"
+    )]
     Encrypted,
     /// Something else between the lines.
-    #[error("what stands between its lines is no base 64")]
+    #[error("the text between its BEGIN and END lines is not base64")]
     Base64,
     /// A key of another kind or size.
-    #[error("no RSA key of 2048 to 8192 bits")]
+    #[error("it is not an RSA key of 2048 to 8192 bits")]
     Key,
 }
 

@@ -197,5 +197,5 @@ fn every_error_says_something() {
     let closed = Error::Closed { step: Step::Streams };
     assert!(closed.to_string().starts_with("control socket has closed unexpectedly"), "{closed}");
     let silent = Error::Server { code: None, errno: None };
-    assert!(silent.to_string().contains("does not say why"));
+    assert!(silent.to_string().contains("gives no reason"));
 }

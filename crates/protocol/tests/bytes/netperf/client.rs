@@ -51,21 +51,21 @@ fn what_cannot_be_said_leaves_the_session_as_it_was() {
     let mut client = Client::new(None);
     let too_much = Ask { length: Length::Count(1 << 31 | 1), ..rr() };
     let error = client.ask(&too_much).expect_err("one more than fits");
-    assert_eq!(error.to_string(), "count: 2147483649, where netperf's message holds 2147483648 at most");
+    assert_eq!(error.to_string(), "count: 2147483649, but netperf's message holds at most 2147483648");
     assert_eq!((error.side(), client.step()), (Side::Ours, Step::Idle));
     assert!(client.ask(&Ask { length: Length::Count(1 << 31), ..rr() }).is_ok());
 }
 
-#[test_case(|ask| ask.length = Length::Seconds(0), "seconds: 0, which netperf's message reads as until told"; "no seconds")]
-#[test_case(|ask| ask.length = Length::Count(0), "count: 0, which netperf's message reads as until told"; "no count")]
-#[test_case(|ask| ask.length = Length::Seconds(1 << 31), "seconds: 2147483648, where netperf's message holds 2147483647 at most"; "68 years")]
-#[test_case(|ask| ask.send_buffer = Some(u32::MAX), "server send buffer: 4294967295, where netperf's message holds 2147483647 at most"; "buffer")]
-#[test_case(|ask| ask.congestion = Some("a-name-of-sixteen".to_owned()), "congestion control: 17, where netperf's message holds 15 at most"; "long name")]
+#[test_case(|ask| ask.length = Length::Seconds(0), "seconds: 0, which in netperf's message means until stopped"; "no seconds")]
+#[test_case(|ask| ask.length = Length::Count(0), "count: 0, which in netperf's message means until stopped"; "no count")]
+#[test_case(|ask| ask.length = Length::Seconds(1 << 31), "seconds: 2147483648, but netperf's message holds at most 2147483647"; "68 years")]
+#[test_case(|ask| ask.send_buffer = Some(u32::MAX), "server send buffer: 4294967295, but netperf's message holds at most 2147483647"; "buffer")]
+#[test_case(|ask| ask.congestion = Some("a-name-of-sixteen".to_owned()), "congestion control: 17, but netperf's message holds at most 15"; "long name")]
 #[test_case(|ask| ask.congestion = Some(String::new()), "congestion control: not a name that can be sent"; "empty name")]
 #[test_case(|ask| ask.fill_file = Some("a\0b".to_owned()), "fill file: not a name that can be sent"; "NUL in a name")]
-#[test_case(|ask| ask.server_address = Some([0; 16].into()), ":: is no address of the family asked for (V4)"; "family")]
-#[test_case(|ask| ask.request_bytes = None, "no request size for a test of requests and responses"; "no size")]
-#[test_case(|ask| ask.send_ring.clean = Some(1), "words to read before each send: the request of this test has no place for it"; "clean")]
+#[test_case(|ask| ask.server_address = Some([0; 16].into()), ":: is not an address of the requested family (V4)"; "family")]
+#[test_case(|ask| ask.request_bytes = None, "no request size for a request/response test"; "no size")]
+#[test_case(|ask| ask.send_ring.clean = Some(1), "words to read before each send: the request of this test has no field for it"; "clean")]
 fn what_omni_cannot_say_is_refused(change: Change, text: &str) {
     let mut ask = rr();
     change(&mut ask);
@@ -134,12 +134,12 @@ fn an_answer_nobody_asked_for_is_an_error() {
     let answers = client.feed(&surplus).expect("the results come first");
     assert!(matches!(answers[..], [Answer::Results(_)]), "{answers:?}");
     let said = error(&mut client, &[]);
-    assert_eq!(said.to_string(), "octets from the server that nobody asked for: 1");
+    assert_eq!(said.to_string(), "unexpected octets from the server: 1");
     assert_eq!(said.side(), Side::Theirs);
 }
 
-#[test_case(998, "the server does not know this request (error 998, in place of the response to a test request)")]
-#[test_case(22, "the server can't do this: error 22, in place of the response to a test request")]
+#[test_case(998, "the server does not know this request (error 998 instead of the response to a test request)")]
+#[test_case(22, "the server cannot do this: error 22 instead of the response to a test request")]
 fn an_error_number_is_told(code: u32, text: &str) {
     let said = error(&mut asked(), &message(&[98, code]));
     assert_eq!(said, Error::Refused { step: Step::Ready, code: code.cast_signed() });
@@ -163,7 +163,7 @@ fn a_data_port_that_cannot_be_is_no_port(port: u32) {
     let said = error(&mut asked(), &with(response(&Ready::at(5001)), 52, port));
     let nonsense = Nonsense { field: "data port", value: i64::from(port) };
     assert_eq!(said, Error::Nonsense { step: Step::Ready, nonsense });
-    let text = format!("the response to a test request makes no sense: its data port is {port}");
+    let text = format!("invalid value in the response to a test request: its data port is {port}");
     assert_eq!(said.to_string(), text);
 }
 
@@ -187,7 +187,7 @@ fn silence_is_told_with_what_came() {
     let mut client = asked();
     client.feed(&[0; 655]).expect("not whole");
     let said = client.silent(REST).expect_err("the rest is due");
-    assert_eq!(said.to_string(), "only 655 of 656 octets of the response to a test request came within 5 s");
+    assert_eq!(said.to_string(), "only 655 of 656 octets of the response to a test request arrived within 5 s");
     assert_eq!((Client::new(None).silent(REST), said.side()), (Ok(()), Side::Path));
 }
 
@@ -200,7 +200,7 @@ fn an_old_server_is_told_by_its_short_message() {
     assert_eq!(said, Error::OldServer { step: Step::Ready });
     assert_eq!(
         said.to_string(),
-        "the server answers in messages of 256 octets, where 656 are due: a netserver older than 2.6"
+        "the server answers in messages of 256 octets instead of 656: a netserver older than 2.6"
     );
 }
 

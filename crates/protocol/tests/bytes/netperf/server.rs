@@ -168,7 +168,7 @@ fn half_a_message_does_not_stay_for_ever_and_none_may() {
     assert_eq!(server.stale(), []);
     server.feed(&[0; 655]);
     let [Action::Close(reason)] = server.stale()[..] else { panic!("closed") };
-    assert_eq!(reason.to_string(), "only 655 of 656 octets of a message came");
+    assert_eq!(reason.to_string(), "only 655 of 656 octets of a message arrived");
 }
 
 #[test]

@@ -155,8 +155,8 @@ mod tests {
 
     #[test_case(b"0.2,64\n0.1,64\n", "line 2: time runs backwards by 100 ms", "order"; "backwards")]
     #[test_case(b"\x0a\x0d\x0d\x0a", "is a pcapng", "tcpdump -r FILE"; "another form")]
-    #[test_case(CAPTURE, "there are 2 flows in it", "--flow"; "two flows")]
-    #[test_case(b"", "there is no line of time,size in it", "0.00125,200"; "nothing")]
+    #[test_case(CAPTURE, "it has 2 flows", "--flow"; "two flows")]
+    #[test_case(b"", "it has no time,size line", "0.00125,200"; "nothing")]
     fn what_is_no_schedule_says_what_to_try(content: &[u8], what: &str, hint: &str) {
         let told = read(content, Reading::default()).unwrap_err();
         assert!(told.0.starts_with(what) && told.1.contains(hint), "{told:?}");

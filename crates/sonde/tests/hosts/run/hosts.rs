@@ -383,7 +383,7 @@ fn plans_that_make_no_sense_are_refused_before_anything_is_touched() {
     let lab = Lab::new();
     let methods = [("tcp_rr", "rtt --tcp -c 20")];
     let cases: [(String, &str); 5] = [
-        (lab.plan(1, &methods, ""), "two hosts at least"),
+        (lab.plan(1, &methods, ""), "at least two hosts"),
         (lab.write("a.toml", "nonsense = 3\nmethods = []\n"), "a.toml, line 1, column 1: unknown key `nonsense`"),
         (
             lab.write("b.toml", &std::fs::read_to_string(lab.plan(2, &[("x", "rtt db1 --tcp")], "")).unwrap()),

@@ -85,7 +85,7 @@ pub fn claims(document: &Value) -> (BTreeSet<String>, bool) {
     // Told beside the table, with the reason.
     let unasked = each("/look/legs").filter_map(|leg| leg["trouble"].as_str());
     for trouble in unasked.filter(|trouble| trouble.contains("first exchange over UDP")) {
-        say(&if trouble.ends_with("in its place") { "udp-elsewhere" } else { "udp-unanswered" }.into());
+        say(&if trouble.ends_with("answered instead") { "udp-elsewhere" } else { "udp-unanswered" }.into());
     }
     if each("/outcome/flows/groups").count() > 1 {
         say(&"groups".into());

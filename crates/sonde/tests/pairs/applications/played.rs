@@ -234,7 +234,7 @@ fn a_reply_that_does_not_end_is_told_as_begun() {
         request(&mut stream).map(|_| ())
     });
     let said = refused(&[&url]).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("its answer began and had no end within 5") && said.contains("(--timeout)"), "{said}");
+    assert!(said.contains("its answer was still incomplete after 5") && said.contains("(--timeout)"), "{said}");
 }
 
 /// A server that says what nobody asked for without end, in the middle, keeps nobody from ending in time.

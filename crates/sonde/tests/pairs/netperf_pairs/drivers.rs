@@ -34,7 +34,8 @@ fn an_alarm_ends_a_test_with_its_result(client: End, server: End, test: &str) {
     let Some(ended) = signalled(client, server, test, Signal::ALARM) else { return };
     let fields = Fields::of(&ended.stdout);
     // An original that sends is killed by SIGPIPE where our end meets it behind a send that went in part; the result is ours alone, and whole.
-    let is_killed = (test, server) == ("TCP_MAERTS", End::Real) && ended.stderr.contains("in place of the results");
+    let is_killed =
+        (test, server) == ("TCP_MAERTS", End::Real) && ended.stderr.contains("instead of sending the results");
     assert_eq!((ended.overdue, ended.code), (false, Some(i32::from(is_killed))), "{}", ended.told());
     assert!(fields.number("THROUGHPUT").unwrap() > 0.0, "{}", ended.told());
     assert!(fields.number("ELAPSED_TIME").unwrap() < 600.0, "{}", ended.told());

@@ -137,7 +137,7 @@ fn a_file_that_is_not_there_is_told(words: &str, code: i32, says: &str) {
 }
 
 #[test_case("# none\n", "is empty!"; "nobody")]
-#[test_case("127.0.0.1\n", "no port behind the address"; "no port")]
+#[test_case("127.0.0.1\n", "no port after the address"; "no port")]
 #[test_case("T:224.1.1.1:5\n", "no connection is made to a group"; "a connection to a group")]
 fn a_feed_file_that_names_nobody_is_told(text: &str, says: &str) {
     let folder = tempfile::tempdir().expect("a folder");

@@ -116,7 +116,7 @@ fn each_protocol_has_words_of_its_own(url: &str, entry: &str, expected: &str) {
 #[test_case("http://db1", "[[request]]\nheaders = [\"no field\"]\n", "is not a header field"; "a header that is none")]
 #[test_case("http://db1", "[[request]]\nexpect = \"ok\"\n", "`ok` is not a status"; "a status that is none")]
 #[test_case("dns://10.0.0.53", "[[request]]\nquestion = \"a.test A b\"\n", "a name and a type"; "a question that is none")]
-#[test_case("postgres://me@db1", "[[request]]\nquery = \"COPY t FROM STDIN\"\n", "COPY is answered by a stream"; "a stream")]
+#[test_case("postgres://me@db1", "[[request]]\nquery = \"COPY t FROM STDIN\"\n", "COPY is not supported: it is answered by a stream"; "a stream")]
 #[test_case("mqtt://db1", "[[request]]\n", "mqtt is asked one thing over and over (--mix is for http"; "a protocol without")]
 fn what_is_no_list_is_said(url: &str, text: &str, expected: &str) {
     let told = mixed(url, text).unwrap_err();

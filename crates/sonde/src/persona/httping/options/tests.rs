@@ -53,7 +53,7 @@ fn the_usual_run_and_another() {
 #[test_case("a -v", "--record FILE"; "more words")]
 #[test_case("a -a", "does not play this part"; "a bell")]
 #[test_case("a --nothing", "unrecognized option"; "no option")]
-#[test_case("a --header Connection:close", "written by the measurement"; "a field of the measurement")]
+#[test_case("a --header Connection:close", "the measurement sets the field"; "a field of the measurement")]
 fn all_else_is_refused_in_a_sentence(line: &str, why: &str) {
     let answer = of(line).unwrap_err();
     assert!(answer.status == 1 && answer.stdout.is_empty() && answer.stderr.contains(why), "{answer:?}");
