@@ -38,7 +38,7 @@ pub enum Family {
 
 /// A text that is neither an address nor a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is neither an address nor a host name; expected for example 10.0.0.5, 2001:db8::5 or db-1.internal")]
+#[error("`{0}` is neither an address nor a host name, expected for example 10.0.0.5, 2001:db8::5 or db-1.internal")]
 pub struct NoAddress(String);
 
 impl Family {
