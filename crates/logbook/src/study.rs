@@ -307,6 +307,15 @@ impl StudyDocument {
         self.numbers_of(setting, &|record| figure.of(record.outcome.as_ref(), record.stream.as_ref()))
     }
 
+    /// The reasons of the trials whose peer went away, in their order.
+    pub fn broken_off(&self) -> impl Iterator<Item = &str> {
+        let records = self.trials.iter().filter_map(|trial| trial.record.as_ref());
+        records.filter_map(|record| match &record.ended {
+            Ended::PeerLost { reason } => Some(reason.as_str()),
+            Ended::Complete | Ended::Interrupted { .. } => None,
+        })
+    }
+
     /// The number that `of` finds in each block's record of a setting; absent where a block has none.
     pub fn numbers_of(&self, setting: u32, of: &dyn Fn(&Record) -> Option<f64>) -> Vec<Option<f64>> {
         let mut numbers = vec![None; self.blocks as usize];

@@ -55,6 +55,7 @@ fn caveats(record: &Record) -> Vec<String> {
         Ended::PeerLost { .. } if has(|warning| matches!(warning, Warning::NoReport { .. })) => {
             caveats.push("the peer sent no report at the end".to_owned());
         }
+        Ended::PeerLost { .. } if gone_in_warm_up(record) => {}
         Ended::PeerLost { .. } => caveats.push(format!("broke off after {elapsed}")),
     }
     if has(|warning| matches!(warning, Warning::WireContradicts { .. })) {
@@ -76,6 +77,12 @@ fn caveats(record: &Record) -> Vec<String> {
     };
     caveats.extend(hosts.map(str::to_owned));
     caveats
+}
+
+/// The peer answered, and went away before anything was recorded.
+fn gone_in_warm_up(record: &Record) -> bool {
+    let nothing = |outcome: &Outcome| outcome.counts.scheduled == 0 && outcome.first_ns.is_some();
+    matches!(record.ended, Ended::PeerLost { .. }) && record.outcome.as_ref().is_some_and(nothing)
 }
 
 /// A closed port refused every request: the peer is not lost, it never took part.
@@ -117,7 +124,8 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
         return format!("{}: {subject}", no_reply(outcome));
     }
     if counts.messages_sent() == 0 && counts.unsent() == 0 {
-        return format!("Nothing was sent: {subject}");
+        let what = if gone_in_warm_up(record) { "Nothing was measured, the peer went away in the warm-up" } else { "Nothing was sent" };
+        return format!("{what}: {subject}");
     }
     if let Some(text) = rate_not_reached(record, outcome) {
         return text;
@@ -454,6 +462,18 @@ mod tests {
         assert!(of(&record).contains("a closed port, or a middlebox that resets"), "{}", of(&record));
         record.warnings = vec![refused(RefusedBy::Unknown)];
         assert!(of(&record).contains("the port is closed"), "{}", of(&record));
+    }
+
+    #[test]
+    fn a_peer_that_goes_away_in_the_warm_up_was_sent_requests() {
+        let mut record = crate::fixture::grouped();
+        record.ended = Ended::PeerLost { reason: "connection reset by peer".to_owned() };
+        record.outcome.as_mut().unwrap().counts = Counts::default();
+        let text = of(&record);
+        assert!(text.starts_with("Nothing was measured, the peer went away in the warm-up: TCP to"), "{text}");
+        assert!(!text.contains("broke off after"), "{text}");
+        record.outcome.as_mut().unwrap().first_ns = None;
+        assert!(of(&record).starts_with("Nothing was sent: TCP to"), "{}", of(&record));
     }
 
     #[test]

@@ -101,11 +101,15 @@ fn busy(page: &mut Page, study: &StudyDocument) {
     }
 }
 
-/// The number of trials that failed, and the reason of the first.
+/// The number of trials that failed or broke off, and the reason of the first of each.
 fn failed(page: &mut Page, study: &StudyDocument) {
     let failures = study.trials.iter().filter_map(|trial| trial.failure.as_ref());
     if let Some(first) = failures.clone().next() {
         let count = number::count(failures.count() as u64, "trial failed", "trials failed");
         page.warning(&format!("{count}, the first: {}", first.what));
+    }
+    if let Some(first) = study.broken_off().next() {
+        let count = number::count(study.broken_off().count() as u64, "trial", "trials");
+        page.warning(&format!("The peer went away in {count}, the first: {first} → sonde rtt tells when it does"));
     }
 }

@@ -396,8 +396,8 @@ pub struct SourcePorts {
     pub last: u16,
 }
 
-/// Ports of a part of a study.
-const ROW: u16 = 16;
+/// Ports of a part of a study; odd, as those of a flow.
+const ROW: u16 = 17;
 /// The first of the ports that flows have where nobody names any.
 const FIRST: u16 = 40_000;
 /// Ports for each of them.
@@ -429,10 +429,11 @@ impl SourcePorts {
     }
 
     /// Those of connection `flow` (from 0) of `flows`: parts of one length, so that each has others to fall back on where one is taken.
+    /// The length is odd: routers that choose by the low bits of a port see all of them.
     /// With fewer ports than connections, several connections share one.
     #[must_use]
     pub fn of_flow(self, flow: u32, flows: u32) -> Self {
-        let part = (self.count() / flows.max(1)).max(1);
+        let part = (self.count() / flows.max(1)).saturating_sub(1) | 1;
         let first = self.first.saturating_add((u64::from(flow) * u64::from(part) % u64::from(self.count())) as u16);
         Self { first, last: first.saturating_add((part - 1) as u16) }
     }

@@ -394,3 +394,18 @@ fn a_record_of_a_stream_says_which_way() {
     let refused = serde_json::from_value::<Method>(json).unwrap_err().to_string();
     assert!(refused.contains("tcp stream has no Direction"), "{refused}");
 }
+
+/// The ports of flows fill every remainder of the numbers that routers choose by; those that one flow may take are no other's.
+#[test_case(SourcePorts::usual(64), 64; "where nobody names any")]
+#[test_case(SourcePorts { first: 50_000, last: 50_255 }, 32; "as they were named")]
+#[test_case(SourcePorts { first: 50_000, last: 50_063 }, 32; "two for each")]
+fn flows_are_spread_over_every_remainder(ports: SourcePorts, flows: u32) {
+    let each: Vec<SourcePorts> = (0..flows).map(|flow| ports.of_flow(flow, flows)).collect();
+    assert!(each.windows(2).all(|pair| pair[0].last < pair[1].first), "{each:?}");
+    assert!(each.last().unwrap().last <= ports.last, "{each:?}");
+    // Numbers of paths are small, and 7 of them are rare.
+    for divisor in [2, 3, 4, 5, 6, 8, 16] {
+        let remainders: std::collections::BTreeSet<u16> = each.iter().map(|of| of.first % divisor).collect();
+        assert_eq!(remainders.len(), usize::from(divisor), "by {divisor}: {each:?}");
+    }
+}

@@ -45,7 +45,7 @@ pub fn render(page: &mut Page, study: &StudyDocument) {
     for comparison in &study.comparisons {
         // Figures that lack the same thing are named together.
         let few: Vec<(String, String)> =
-            comparison.figures.iter().filter_map(|figure| few(figure, comparison, rule.design)).collect();
+            comparison.figures.iter().filter_map(|figure| few(study, figure, comparison, rule.design)).collect();
         for same in few.chunk_by(|one, next| one.1 == next.1) {
             let names: Vec<&str> = same.iter().map(|(name, _)| name.as_str()).collect();
             page.warning(&format!("{}: {}", names.join(", "), same[0].1));
@@ -199,7 +199,7 @@ pub(crate) fn sentence(figure: &ComparedFigure, name: &str, comparison: &Compari
     let runs = format!("{} {}", runs(compared), of(rule.design));
     match compared.word {
         Word::TooFewRuns if compared.runs.0.min(compared.runs.1) == 0 => {
-            format!("No {} in any pair of runs: too few exchanges per run", figure.figure)
+            format!("No {} in any pair of runs", figure.figure)
         }
         Word::TooFewRuns => format!("Too few runs to show a difference in {}: {runs}", figure.figure),
         Word::NotShown => format!(
@@ -288,13 +288,20 @@ fn runs(compared: &Compared) -> String {
 }
 
 /// A figure that could not be judged, and what it takes.
-fn few(figure: &ComparedFigure, comparison: &Comparison, design: Design) -> Option<(String, String)> {
+fn few(
+    study: &StudyDocument,
+    figure: &ComparedFigure,
+    comparison: &Comparison,
+    design: Design,
+) -> Option<(String, String)> {
     let compared = &figure.compared;
     if compared.word != Word::TooFewRuns {
         return None;
     }
     if compared.runs.0.min(compared.runs.1) == 0 {
-        return Some((figure.figure.to_string(), "too few exchanges per run → longer runs (-t)".to_owned()));
+        // Longer runs break off as these did.
+        let action = if study.broken_off().next().is_none() { " → longer runs (-t)" } else { "" };
+        return Some((figure.figure.to_string(), format!("too few exchanges per run{action}")));
     }
     let judged = comparison.figures.iter().filter(|figure| figure.compared.p.is_some()).count();
     let needed = fewest(judged.max(1), if design == Design::Triples { Design::Paired } else { design });

@@ -48,7 +48,7 @@ pub fn render(page: &mut Page, study: &StudyDocument, asked: &Asked<'_>) {
     notes::tell(page, &notes, &grid);
 }
 
-/// The first figure of each curve, at its first and its last point.
+/// The first figure of each curve, at its first and its last point, and at one between them that lies beyond both.
 fn answer(study: &StudyDocument, asked: &Asked<'_>, grid: &Grid, notes: &[notes::Note]) -> String {
     let trials = made(study).map_or(String::new(), |made| format!("{made} of {} trials. ", study.planned()));
     let (Some(figure), Some(first), Some(last)) = (asked.figures.first(), grid.points.first(), grid.points.last())
@@ -65,11 +65,14 @@ fn answer(study: &StudyDocument, asked: &Asked<'_>, grid: &Grid, notes: &[notes:
             series.spread(study, place, *figure).map_or_else(absent, |spread| told(*figure, spread.median))
         };
         let name = if grid.series.len() > 1 { format!("{} ", series.name) } else { String::new() };
-        if at == 0 { format!("{name}{}", value(0)) } else { format!("{name}{} → {}", value(0), value(at)) }
+        let between = series.farthest(study, *figure).map_or_else(String::new, |(place, spread)| {
+            format!(", but {} at {}", told(*figure, spread.median), point(&grid.points[place], place))
+        });
+        if at == 0 { format!("{name}{}", value(0)) } else { format!("{name}{} → {}{between}", value(0), value(at)) }
     };
     let values: Vec<String> = grid.series.iter().map(of).collect();
     let points = if at == 0 { point(first, 0) } else { format!("{} → {}", point(first, 0), point(last, at)) };
-    format!("{trials}{figure}, {} {points}: {}", setting(asked.axis), values.join(", "))
+    format!("{trials}{figure}, {} {points}: {}", setting(asked.axis), values.join("; "))
 }
 
 /// The words of each curve.

@@ -85,7 +85,8 @@ pub(crate) fn scope(record: &Record) -> Option<String> {
     if record.question == Question::Throughput {
         return None;
     }
-    let flows = outcome.flows.as_ref().map_or(1, |flows| flows.each.len());
+    let asked = |flows: &Flows| flows.each.iter().filter(|flow| flow.answered > 0).count();
+    let flows = outcome.flows.as_ref().map_or(1, asked);
     if let Some(share) = least_share(flows) {
         let share = number::percent(share);
         return Some(format!(
@@ -254,5 +255,9 @@ mod tests {
     fn a_path_that_few_take_may_be_missed() {
         assert!((least_share(64).unwrap() - 0.0457).abs() < 1e-3);
         assert_eq!(least_share(1), None);
+        let mut record = crate::fixture::grouped();
+        assert!(scope(&record).unwrap().contains("its 4 connections"), "{:?}", scope(&record));
+        record.outcome.as_mut().unwrap().flows.as_mut().unwrap().each[3].answered = 0;
+        assert!(scope(&record).unwrap().contains("its 3 connections"), "one of which nothing is known");
     }
 }

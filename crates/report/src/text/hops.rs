@@ -23,7 +23,8 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
     let method = method(hops.protocol, hops.each.len(), record.target.address.is_ipv6());
     say(page, "hops", Tone::Faint, format!("{method}, {}", number::count(hops.rounds.into(), "round", "rounds")));
     page.table(&rows(hops));
-    for (label, text) in remarks(hops) {
+    let answers = record.outcome.as_ref().is_some_and(|outcome| outcome.counts.answered > 0);
+    for (label, text) in remarks(hops, answers) {
         say(page, label, if label == "loss" { Tone::Alarm } else { Tone::Faint }, text);
     }
 }
@@ -174,7 +175,8 @@ fn subject(hops: &Hops, place: usize) -> String {
 }
 
 /// Remarks beside the rows: label and text.
-fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
+/// What is to be said beside the table; `answers`: the peer answers requests.
+fn remarks(hops: &Hops, answers: bool) -> Vec<(&'static str, String)> {
     let mut remarks = Vec::new();
     let groups: BTreeSet<u32> = hops.sides.iter().filter_map(|side| side.group).collect();
     if hops.sides.len() > groups.len().max(1) {
@@ -191,7 +193,7 @@ fn remarks(hops: &Hops) -> Vec<(&'static str, String)> {
             let share = number::percent(hop.lost.unwrap_or_default());
             remarks.push(("loss", format!("{subject}from hop {} on at least {share} of the probes are lost", hop.ttl)));
         }
-        remarks.extend(ended(side).map(|text| ("end", format!("{subject}{text}"))));
+        remarks.extend(ended(side, answers).map(|text| ("end", format!("{subject}{text}"))));
         remarks.extend(several(side).map(|text| ("several", format!("{subject}{text}"))));
     }
     for (place, side) in hops.sides.iter().enumerate() {
@@ -251,8 +253,8 @@ fn parted(both: &str, parting: Parting) -> String {
     }
 }
 
-/// The end of the way, where that was not the peer.
-fn ended(side: &Side) -> Option<String> {
+/// The end of the way, where that was not the peer. A peer that answers requests was reached: its silence is of the probes alone.
+fn ended(side: &Side, answers: bool) -> Option<String> {
     if side.hops.is_empty() || side.hops.iter().any(|hop| hop.peer) {
         return None;
     }
@@ -260,16 +262,15 @@ fn ended(side: &Side) -> Option<String> {
         let answering = hop.addresses.iter().find(|answering| answering.unreachable.is_some())?;
         Some((hop.ttl, answering.address, answering.unreachable?))
     });
+    let told = if answers { "the peer answers requests, but not these probes" } else { "the peer was not reached" };
     Some(match refusal {
         Some((ttl, address, (kind, code))) => {
-            format!("the peer was not reached: {address} at hop {ttl} says {}", unreachable(kind, code))
+            format!("{told}: {address} at hop {ttl} says {}", unreachable(kind, code))
         }
         None => match side.hops.iter().rev().find(|hop| hop.answered > 0) {
-            Some(hop) if usize::from(hop.ttl) == side.hops.len() => {
-                format!("the peer was not reached within {} hops", hop.ttl)
-            }
-            Some(hop) => format!("the peer was not reached: nothing answers behind hop {}", hop.ttl),
-            None => "the peer was not reached: nothing answers at all".to_owned(),
+            Some(hop) if usize::from(hop.ttl) == side.hops.len() => format!("{told} within {} hops", hop.ttl),
+            Some(hop) => format!("{told}: nothing answers behind hop {}", hop.ttl),
+            None => format!("{told}: nothing answers at all"),
         },
     })
 }
@@ -361,6 +362,15 @@ mod tests {
         meets: impl Fn(u32, u32, u8) -> Option<Answer>,
         last: u8,
     ) -> String {
+        hops_told(&traced(groups, mtu, meets, last))
+    }
+
+    fn traced(
+        groups: &[&[u32]],
+        mtu: &[PathMtu],
+        meets: impl Fn(u32, u32, u8) -> Option<Answer>,
+        last: u8,
+    ) -> Record {
         let walk = |flow: u32| Walk {
             flow,
             probes: (0..5)
@@ -374,7 +384,11 @@ mod tests {
         let mut hops = judge((0..8).map(walk).collect(), groups, PEER, manner);
         hops.mtu = mtu.to_vec();
         record.outcome.as_mut().unwrap().hops = Some(hops);
-        let text = render(&record, &Style::default());
+        record
+    }
+
+    fn hops_told(record: &Record) -> String {
+        let text = render(record, &Style::default());
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let from = text.find("  hops ").expect("hops");
         text[from..].split("  method").next().unwrap().to_owned()
@@ -456,13 +470,21 @@ mod tests {
 
     #[test]
     fn a_way_that_is_refused_says_by_whom() {
-        insta::assert_snapshot!(told(
-            &[],
-            |_, round, ttl| match ttl {
-                1 => answer(if round % 2 == 0 { "10.50.1.2" } else { "10.50.1.3" }, Says::Passed, 94),
-                _ => answer("10.9.1.2", Says::Unreachable(3, 13), 110),
-            },
-            2
-        ));
+        let refused = |_, round, ttl| match ttl {
+            1 => answer(if round % 2 == 0 { "10.50.1.2" } else { "10.50.1.3" }, Says::Passed, 94),
+            _ => answer("10.9.1.2", Says::Unreachable(3, 13), 110),
+        };
+        insta::assert_snapshot!(told(&[], refused, 2));
+    }
+
+    #[test]
+    fn a_peer_that_answers_requests_was_reached() {
+        let of = |ttl| ttl == 1;
+        let mut record = traced(&[], &[], |_, _, ttl| answer("10.50.1.2", Says::Passed, 94).filter(|_| of(ttl)), 6);
+        let text = hops_told(&record).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("answers requests, but not these probes: nothing answers behind hop 1"), "{text}");
+        record.outcome.as_mut().unwrap().counts.answered = 0;
+        let text = hops_told(&record).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("the peer was not reached: nothing answers behind hop 1"), "{text}");
     }
 }

@@ -366,9 +366,12 @@ fn status(study: &StudyDocument, strict: bool) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let failed = held.any(|held| held == Held::Exceeded || strict && held != Held::Kept);
-    let has_failures = study.trials.iter().any(|trial| trial.failure.is_some());
+    let broken_off = study.broken_off().count();
+    let has_failures = broken_off > 0 || study.trials.iter().any(|trial| trial.failure.is_some());
     Ok(match (failed, has_failures) {
         (true, _) => Exit::Threshold,
+        // As of one measurement whose peer went away.
+        _ if broken_off > 0 && broken_off == study.trials.len() => Exit::NothingAnswered,
         (_, true) => Exit::PartlyDone,
         _ => Exit::Done,
     })

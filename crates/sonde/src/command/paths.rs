@@ -2,7 +2,7 @@
 //!
 //! A measurement of round trips over many connections in turn, whose record tells the connections apart. Where nobody says otherwise they are
 //! handshakes: the far kernel answers them, so no program that runs on this or that processor stands between two connections. With a key
-//! it is exchanges with the server that the key is for.
+//! it is exchanges with the server that the key is for, with a URL or `--app` requests to that program.
 
 use std::sync::Arc;
 
@@ -35,6 +35,7 @@ Examples:
   sonde paths db1:443                        TCP handshakes from 64 source ports
   sonde paths db1 --udp --flows 16           16 UDP connections to `sonde serve`
   sonde paths db1 --key lab.key              64 TCP connections to a `sonde serve` with that key
+  sonde paths redis://db1 --flows 16         16 connections to a program at work
   sonde paths db1 --source-port 40000..40063 the same ports each time
   sonde paths db1:443 --trace                and the hops of some of them: where the groups part
   sonde paths db1:443 --trace --live         the hops round after round, as mtr shows them
@@ -116,8 +117,9 @@ fn is_icmp(options: &RttOptions) -> bool {
 fn with_defaults(mut options: RttOptions) -> RttOptions {
     let carrier = &mut options.carrier;
     let named = carrier.carrier.is_some() || carrier.tcp || carrier.udp || carrier.icmp || carrier.crr;
+    let program = options.application.app.is_some() || options.host.as_ref().is_some_and(|whom| whom.url.is_some());
     // A key is for a program, which is to answer then.
-    carrier.connect |= !named && options.path.peer.is_none() && options.path.reach.key.file().is_none();
+    carrier.connect |= !(named || program) && options.path.peer.is_none() && options.path.reach.key.file().is_none();
     if options.shape.connections.is_none() {
         options.shape.flows.get_or_insert(FLOWS);
     }
@@ -135,4 +137,28 @@ fn with_defaults(mut options: RttOptions) -> RttOptions {
     }
     options.recording.no_stamps = !options.recording.stamps;
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use test_case::test_case;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: PathsOptions,
+    }
+
+    #[test_case("db1:443", Carrier::TcpConnect; "handshakes, where nobody says")]
+    #[test_case("db1 --udp", Carrier::Udp)]
+    #[test_case("redis://db1 --flows 16", Carrier::Tcp; "a program over TCP")]
+    #[test_case("db1 --app dns", Carrier::Udp; "a program over UDP")]
+    fn connections_are_of_whom_is_named(line: &str, carrier: Carrier) {
+        let words = std::iter::once("paths").chain(line.split_whitespace());
+        let options = with_defaults(Line::try_parse_from(words).unwrap().options.measured);
+        assert_eq!(Plan::of(options).unwrap().asked.carrier, Some(carrier));
+    }
 }

@@ -1,6 +1,7 @@
 //! Screens of comparisons: a difference, none that is significant, too few runs, effects, every width.
 
 use insta::assert_snapshot;
+use logbook::record::Ended;
 use logbook::study::{AxisDifference, ComparedFigure, StudyDocument};
 use measure::comparison::{Interval, Runs, Word, compare, compare_by};
 use measure::study::figure::Figure;
@@ -96,6 +97,10 @@ fn too_few_runs_and_too_short_ones_say_what_it_takes() {
     let few = "! p50, p90: too few runs (7+7) to show a difference → at least 7 pairs (--runs 7)";
     assert!(flat.contains(few), "{text}");
     assert!(text.contains("! p99: too few exchanges per run → longer runs (-t)"), "{text}");
+    found.trials[1].record.as_mut().unwrap().ended = Ended::PeerLost { reason: "connection reset by peer".to_owned() };
+    let flat = study::render(&found, &Style::default()).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("! p99: too few exchanges per run") && !flat.contains("longer runs"), "{flat}");
+    assert!(flat.contains("! The peer went away in 1 trial, the first: connection reset by peer →"), "{flat}");
 }
 
 #[test]

@@ -90,4 +90,20 @@ impl Series {
         let setting = self.settings.get(place).copied().flatten()?;
         Spread::of(&study.figures_of(setting, figure))
     }
+
+    /// The point between its ends that lies farthest beyond both: all its trials do, and the median by a quarter or more.
+    pub fn farthest(&self, study: &StudyDocument, figure: Figure) -> Option<(usize, Spread)> {
+        let last = self.settings.len().checked_sub(1)?;
+        let (one, other) = (self.spread(study, 0, figure)?, self.spread(study, last, figure)?);
+        let (lowest, highest) = (one.low.min(other.low), one.high.max(other.high));
+        let excess = |spread: &Spread| {
+            let beyond = if spread.low > highest { spread.median / highest } else { lowest / spread.median };
+            (spread.low > highest || spread.high < lowest).then_some(beyond).filter(|beyond| *beyond >= 1.25)
+        };
+        let found = (1..last).filter_map(|place| {
+            let spread = self.spread(study, place, figure)?;
+            Some((excess(&spread)?, place, spread))
+        });
+        found.max_by(|(one, ..), (other, ..)| one.total_cmp(other)).map(|(_, place, spread)| (place, spread))
+    }
 }

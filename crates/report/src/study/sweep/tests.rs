@@ -4,9 +4,12 @@ use insta::assert_snapshot;
 use logbook::failure::Failure;
 use logbook::record::{Ended, Record};
 use logbook::study::{Place, Question, Setting, StudyDocument, Trial};
+use measure::method::LoopKind;
+use measure::recorder::Recorder;
+use measure::statistics::summary::{Extra, summarise};
 use measure::study::figure::Figure;
 use measure::study::range::Values;
-use measure::unit::Nanos;
+use measure::unit::{Instant, Nanos};
 use measure::verdict::Warning;
 use unicode_width::UnicodeWidthStr;
 
@@ -87,6 +90,33 @@ fn a_sweep_is_a_plot_a_table_and_its_notes() {
     lost.failure =
         Some(Failure { what: "nobody there".to_owned(), to_whom: None, side: None, hint: None, partial: None });
     assert_snapshot!(render(&study, &Style::default()));
+}
+
+#[test]
+fn a_point_beyond_both_ends_stands_in_the_answer() {
+    let head = |study: &StudyDocument| {
+        let text = render(study, &Style::default());
+        text.split("\n\n").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut study = sweep(&["0", "10us", "1ms", "100ms"], Values::Times, 3);
+    assert!(head(&study).ends_with("icmp 21.0 µs → 21.0 µs; tcp 21.0 µs → 21.0 µs"), "{}", head(&study));
+    // ICMP at 1 ms, in each block and then in all but one.
+    for trial in study.trials.iter_mut().filter(|trial| trial.setting == 2) {
+        trial.record = Some(Box::new(slow()));
+    }
+    assert!(head(&study).ends_with("icmp 21.0 µs → 21.0 µs, but 5.00 ms at 1 ms; tcp 21.0 µs → 21.0 µs"), "{}", head(&study));
+    study.trials.iter_mut().find(|trial| trial.setting == 2).unwrap().record = Some(Box::new(record(Vec::new())));
+    assert!(!head(&study).contains("but"), "{}", head(&study));
+}
+
+/// A record of times of 5 ms.
+fn slow() -> Record {
+    let mut recorder = Recorder::new(LoopKind::Closed, 1_000);
+    let at = |n: u64| Instant(n * 5_000_000);
+    recorder.begin(at(1), None);
+    (1..200).for_each(|n| recorder.answered(at(n), at(n + 1)));
+    let record = record(Vec::new());
+    Record { outcome: Some(summarise(&recorder.finish(at(200)), &record.method, Extra::default())), ..record }
 }
 
 #[test]

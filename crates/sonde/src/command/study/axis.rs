@@ -146,7 +146,12 @@ impl Axis {
             },
             "connections" => method.spread.connections.to_string(),
             "threads" => method.spread.threads.to_string(),
-            "address" => words.host.clone().unwrap_or_else(|| "loopback".to_owned()),
+            "address" => {
+                let host = words.host.as_deref().unwrap_or("loopback");
+                let said = self.said(words);
+                let options = said.iter().flat_map(|said| [Some(said.name.as_str()), said.value.as_deref()]).flatten();
+                std::iter::once(host).chain(options).collect::<Vec<_>>().join(" ")
+            }
             _ => {
                 let said = self.said(words);
                 let text =
@@ -218,11 +223,21 @@ pub fn unmoved(first: &Words, second: &Words) -> Vec<String> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use test_case::test_case;
+
     use super::*;
     use crate::command::measuring;
 
     fn words(text: &str) -> Words {
         Words::read(text).unwrap()
+    }
+
+    #[test_case("db1 -4", "db1 -4"; "the version of its addresses")]
+    #[test_case("db1 --port 5", "db1 --port 5")]
+    #[test_case("db1", "db1")]
+    fn an_address_is_told_with_what_chooses_it(typed: &str, told: &str) {
+        let words = words(typed);
+        assert_eq!(ADDRESS.told(&words, &words.method().unwrap()), told);
     }
 
     fn names(first: &str, second: &str) -> Vec<&'static str> {

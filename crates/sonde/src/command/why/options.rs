@@ -10,7 +10,7 @@ Examples:
   sonde why db1                         TCP, one request per 10 ms
   sonde why db1 --udp --every 1ms       over UDP, one per millisecond
   sonde why db1 --pace spin             for a program that does not sleep between requests
-  sonde why db1 --budget 1m             in at most a minute
+  sonde why db1 --budget 2m             in at most two minutes
   sonde why db1 --intervals 0,1us..1s -o why.json
                                         with three intervals per decade; keeps all records
 ";
