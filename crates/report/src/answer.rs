@@ -124,7 +124,11 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
         return format!("{}: {subject}", no_reply(outcome));
     }
     if counts.messages_sent() == 0 && counts.unsent() == 0 {
-        let what = if gone_in_warm_up(record) { "Nothing was measured, the peer went away in the warm-up" } else { "Nothing was sent" };
+        let what = if gone_in_warm_up(record) {
+            "Nothing was measured, the peer went away in the warm-up"
+        } else {
+            "Nothing was sent"
+        };
         return format!("{what}: {subject}");
     }
     if let Some(text) = rate_not_reached(record, outcome) {

@@ -365,12 +365,7 @@ mod tests {
         hops_told(&traced(groups, mtu, meets, last))
     }
 
-    fn traced(
-        groups: &[&[u32]],
-        mtu: &[PathMtu],
-        meets: impl Fn(u32, u32, u8) -> Option<Answer>,
-        last: u8,
-    ) -> Record {
+    fn traced(groups: &[&[u32]], mtu: &[PathMtu], meets: impl Fn(u32, u32, u8) -> Option<Answer>, last: u8) -> Record {
         let walk = |flow: u32| Walk {
             flow,
             probes: (0..5)

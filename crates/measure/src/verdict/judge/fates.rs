@@ -348,6 +348,9 @@ mod tests {
 
     #[test_case(&Asked { pattern: Some(Pattern::Load), ..Asked::default() }, LeavesBy::Rate; "a load")]
     #[test_case(&trace(), LeavesBy::Trace; "a replay")]
+    #[test_case(&Asked { carrier: Some(Carrier::TcpConnect), ..Asked::default() }, LeavesBy::Connection; "handshakes")]
+    #[test_case(&Asked { pattern: Some(Pattern::ConnectExchange), ..Asked::default() }, LeavesBy::Connection; "a connection each")]
+    #[test_case(&seldom(), LeavesBy::Reply; "handshakes that are seldom")]
     fn the_lost_tell_what_sent_them(asked: &Asked, by: LeavesBy) {
         let (mut outcome, _) = run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
         outcome.sockets.clear();
@@ -364,6 +367,11 @@ mod tests {
                 waited_share: None
             }]
         );
+    }
+
+    fn seldom() -> Asked {
+        let schedule = Some(Schedule::Every { interval_ns: Nanos::millis(10) });
+        Asked { carrier: Some(Carrier::TcpConnect), schedule, ..Asked::default() }
     }
 
     fn trace() -> Asked {

@@ -104,7 +104,11 @@ fn a_point_beyond_both_ends_stands_in_the_answer() {
     for trial in study.trials.iter_mut().filter(|trial| trial.setting == 2) {
         trial.record = Some(Box::new(slow()));
     }
-    assert!(head(&study).ends_with("icmp 21.0 µs → 21.0 µs, but 5.00 ms at 1 ms; tcp 21.0 µs → 21.0 µs"), "{}", head(&study));
+    assert!(
+        head(&study).ends_with("icmp 21.0 µs → 21.0 µs, but 5.00 ms at 1 ms; tcp 21.0 µs → 21.0 µs"),
+        "{}",
+        head(&study)
+    );
     study.trials.iter_mut().find(|trial| trial.setting == 2).unwrap().record = Some(Box::new(record(Vec::new())));
     assert!(!head(&study).contains("but"), "{}", head(&study));
 }

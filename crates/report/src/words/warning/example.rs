@@ -131,6 +131,7 @@ fn fates() -> Part {
         (lost(100, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(10, Some(9), LeavesBy::Window), &[Rtt, Syn]),
         (there, &[Rtt]),
+        (lost(1, None, LeavesBy::Connection), &[Rtt]),
         (lost(1, None, LeavesBy::Rate), &[Load]),
         (lost(100, None, LeavesBy::Rate), &[Load]),
         (lost(10, Some(9), LeavesBy::Rate), &[Load]),

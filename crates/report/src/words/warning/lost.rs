@@ -30,6 +30,9 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
         _ if count >= sent => {
             "a firewall may drop them (or a path all of this --size, or a listener with a full queue), or the host is down: try a smaller --size, --tcp, --udp, --icmp or --connect"
         }
+        (_, LeavesBy::Connection) => {
+            "ask less often (--every 10ms): a server that accepts slowly drops handshakes as a path does; raise --timeout to separate lost from late"
+        }
         (_, LeavesBy::Reply) => {
             "raise --timeout to separate lost from late; `sonde paths` shows whether one path loses"
         }
@@ -47,7 +50,8 @@ mod tests {
     use test_case::test_case;
 
     /// Options that the command which measured so does not have.
-    const NOT_OF: [(LeavesBy, &[&str]); 4] = [
+    const NOT_OF: [(LeavesBy, &[&str]); 5] = [
+        (LeavesBy::Connection, &["--reply-every"]),
         (LeavesBy::Reply, &["--reply-every"]),
         (LeavesBy::Window, &["--reply-every"]),
         (LeavesBy::Rate, &["--window", "--icmp", "--connect"]),
