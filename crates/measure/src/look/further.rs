@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_period_that_is_only_supposed_takes_more_rounds() {
         let (legs, period_ns) = ([leg(Carrier::Tcp, &times(180_000, 0))], Nanos::secs(1));
-        let supposed = Some(Periodic { period_ns, longer_ns: Nanos::millis(60), count: 4 });
+        let supposed = Some(Periodic { period_ns, longer_ns: Nanos::millis(60), count: 4, ..Periodic::default() });
         assert_eq!(reason(&legs, &judged(&legs, &[]), false, supposed), Some(Reason::Period { period_ns }));
     }
 

@@ -7,6 +7,11 @@
 //! pair of events that are neighbours, or nearly so, their distance is carried on to the end of the run, and at each instant where the next
 //! event would end it either does, or not. Events that come by chance do so with a probability that follows from how many there are. The period
 //! is told where so many ends in place would come up in less than one of two thousand runs, all pairs tried and all levels counted.
+//!
+//! At a constant rate an even distance in time is one in requests too, as of a server that stops at each hundredth. So both are looked
+//! for (`counted`), and where the run cannot tell them apart, both are told.
+
+mod counted;
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -58,6 +63,16 @@ pub fn excess_above(median: u64, third_quartile: u64) -> impl Fn(u64) -> u64 + C
 /// other on average. `None` where chance explains them.
 pub fn periodic(taken: &[Taken], step_ns: f64) -> Option<Periodic> {
     likeliest(taken, step_ns).filter(|chain| chain.chance < CHANCE).map(|chain| chain.found)
+}
+
+/// The same of one lane that holds all requests in their order, so that a count of them may explain the long times as well as time does, or better.
+/// `at_random` where they leave at random instants: then a count that is exact is none of time.
+pub fn periodic_or_counted(taken: &[Taken], step_ns: f64, at_random: bool) -> Option<Periodic> {
+    let timed = periodic(taken, step_ns);
+    let Some(counted) = counted::counted(taken) else { return timed };
+    let is_timed = !at_random && !counted.is_uneven_in_time;
+    let found = timed.filter(|_| is_timed).unwrap_or(Periodic { by_requests_alone: true, ..counted.found });
+    Some(Periodic { requests: counted.found.requests, ..found })
 }
 
 /// The period that [`periodic`] would tell of a longer run, if it went on like this. `None` also where it is told of this one.
@@ -131,6 +146,8 @@ fn events(taken: &[Taken], level: u64) -> Vec<Event> {
 /// Events at even distances, and the probability of so many in place among those that come by chance.
 struct Chain {
     found: Periodic,
+    /// End of each event, in order.
+    ends: Vec<u64>,
     chance: f64,
 }
 
@@ -185,7 +202,8 @@ fn chain(events: &[Event], (first, next): (usize, usize), place: f64, end: u64, 
     let mut excesses: Vec<u64> = met.iter().map(|event| events[*event].excess).collect();
     excesses.sort_unstable();
     let (period_ns, longer_ns) = (Nanos(period.round() as u64), Nanos(excesses[excesses.len() / 2]));
-    Some(Chain { found: Periodic { period_ns, longer_ns, count: met.len() as u64 }, chance })
+    let found = Periodic { period_ns, longer_ns, count: met.len() as u64, ..Periodic::default() };
+    Some(Chain { found, ends: met.iter().map(|event| events[*event].until).collect(), chance })
 }
 
 /// The probability that an event of those that come by chance ends in the place of one that is expected. None comes while another one lasts;

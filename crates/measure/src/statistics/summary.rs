@@ -86,7 +86,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         steady: if dark.is_some() { Steady::NotFound } else { steady(&response.series, series.stride) },
         periodic: timeline
             .as_ref()
-            .and_then(|timeline| timeline.periodic(&response.ranked))
+            .and_then(|timeline| timeline.periodic(&response.ranked, method))
             .filter(|periodic| !(saturating && follows_losses(periodic, unanswered, method.timeout_ns))),
         change: timeline.as_ref().and_then(Timeline::change),
         rhythm: in_step(&response.series, method).filter(|_| series.stride == 1),

@@ -237,8 +237,8 @@ pub(super) fn busy(look: &Look) -> Option<String> {
 
 /// The words for long times that come back, with the action against them.
 pub(super) fn periodic(look: &Look) -> Option<String> {
-    let text = look.periodic.as_ref().map(words::periodic::seen)?;
-    Some(format!("{text} → look for what runs so often on either host, or on the path"))
+    let periodic = look.periodic.as_ref()?;
+    Some(format!("{} → {}", words::periodic::seen(periodic), words::periodic::advice(periodic)))
 }
 
 /// The middle half of the reference's times is so many times its quick end, and so wide at least, that one number does not tell of them.

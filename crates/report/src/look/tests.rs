@@ -192,7 +192,8 @@ fn a_time_without_replies_is_the_answer_and_no_share_of_loss() {
 fn what_comes_back_is_a_warning() {
     let mut found = fixture::look();
     let (period_ns, longer_ns) = (Nanos::secs(1), Nanos::millis(96));
-    found.look.periodic = Some(measure::outcome::periodic::Periodic { period_ns, longer_ns, count: 9 });
+    found.look.periodic =
+        Some(measure::outcome::periodic::Periodic { period_ns, longer_ns, count: 9, ..Default::default() });
     let text = quiet(&found);
     assert!(text.contains("! Every 1 s something takes about 96 ms longer (9 times) →"), "{text}");
 }

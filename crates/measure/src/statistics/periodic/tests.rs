@@ -177,6 +177,96 @@ fn a_period_is_told_with_its_length_and_count() {
     assert!((9..=10).contains(&found.count), "{found:?}");
 }
 
+/// A server that takes `longer` for each `every`-th request, and for the others what `trip` says.
+fn counting(every: u64, longer: u64, mut trip: impl FnMut() -> u64) -> impl FnMut(u64) -> u64 {
+    let mut asked = 0;
+    move |_| {
+        asked += 1;
+        trip() + if asked % every == 0 { longer } else { 0 }
+    }
+}
+
+/// Of the trials of a world, those that tell no count, that tell this count and a time, and that tell this count alone.
+fn told(requests: u64, run: impl Fn(&mut Rng) -> Option<Periodic>) -> [u64; 3] {
+    let mut told = [0; 3];
+    for found in (0..20).filter_map(|seed| run(&mut Rng::with_seed(seed))) {
+        let alone = found.by_requests_alone;
+        match found.requests {
+            None => told[0] += u64::from(!alone),
+            Some(found) if found == requests => told[if alone { 2 } else { 1 }] += 1,
+            Some(_) => {}
+        }
+    }
+    told
+}
+
+/// A trip that differs much from one to the next.
+fn uneven(rng: &mut Rng) -> u64 {
+    10_000 + (-(1.0 - rng.f64()).ln() * 60_000.0) as u64
+}
+
+/// Requests at random instants, to a server that answers one after the other.
+fn at_random(
+    rng: &mut Rng,
+    seconds: u64,
+    per_second: u64,
+    stops: &[Span],
+    mut trip: impl FnMut(u64) -> u64,
+) -> Option<Periodic> {
+    let mut recorder = Recorder::new(LoopKind::Open, 1_000_000);
+    recorder.begin(Instant(0), None);
+    let (mut due, mut last, mut second) = (0, 0, SECOND);
+    while due < seconds * SECOND {
+        last = answered(due.max(last) + trip(due), stops);
+        recorder.answered_as_scheduled(Instant(due), Instant(due), Instant(last));
+        if last >= second {
+            recorder.second(Instant(last));
+            second = (last + 1).next_multiple_of(SECOND);
+        }
+        due += (-(1.0 - rng.f64()).ln() * (SECOND / per_second) as f64) as u64;
+    }
+    let schedule = Some(Schedule::Poisson { rate_per_1000s: Rate::per_second(per_second).unwrap() });
+    let stop = Stop { after_ns: Some(Nanos::secs(seconds)), ..Stop::default() };
+    found(recorder, last, &Asked { schedule, stop, ..Asked::default() })
+}
+
+/// At a constant rate a distance in requests is one in time: which of the two it is nobody can tell then.
+#[test]
+fn at_a_constant_rate_a_count_of_requests_is_told_beside_the_time() {
+    let counted = told(100, |rng| closed(10, 10 * MILLI, 1_000_000, &[], counting(100, 8 * MILLI, || usual(rng))));
+    assert_eq!(counted, [0, 20, 0]);
+    let counted = told(100, |rng| open(10, 100, &[], counting(100, 50 * MILLI, || usual(rng))));
+    assert_eq!(counted, [0, 20, 0]);
+    let timed = told(100, |rng| {
+        let stops = stops(rng, 10, SECOND, 50 * MILLI, 0.0);
+        open(10, 100, &stops, |_| usual(rng))
+    });
+    assert_eq!(timed, [0, 20, 0]);
+}
+
+#[test]
+fn where_the_pace_differs_the_one_that_holds_is_told_alone() {
+    let counted = told(500, |rng| closed(3, 0, 1_000_000, &[], counting(500, 20 * MILLI, || uneven(rng))));
+    assert_eq!(counted, [0, 0, 20], "by count, back to back");
+    let timed = told(500, |rng| {
+        let stops = stops(rng, 3, 200 * MILLI, 20 * MILLI, 0.001);
+        closed(3, 0, 1_000_000, &stops, |_| uneven(rng))
+    });
+    assert!(timed[0] >= 19 && timed[1] + timed[2] == 0, "by time, back to back: {timed:?}");
+    let counted = told(100, |rng| {
+        let mut trips = Rng::with_seed(rng.u64(..));
+        at_random(rng, 10, 1_000, &[], counting(100, 5 * MILLI, move || usual(&mut trips)))
+    });
+    assert_eq!(counted, [0, 0, 20], "by count, at random instants");
+    // Within a second the requests are laid out evenly, so that not each period in time is found.
+    let timed = told(500, |rng| {
+        let stops = stops(rng, 10, SECOND, 50 * MILLI, 0.0);
+        let mut trips = Rng::with_seed(rng.u64(..));
+        at_random(rng, 10, 1_000, &stops, move |_| usual(&mut trips))
+    });
+    assert!(timed[0] >= 15 && timed[1] + timed[2] == 0, "by time, at random instants: {timed:?}");
+}
+
 /// Stops by chance, as many as come to `count`: their lengths are drawn by `length`.
 fn by_chance(rng: &mut Rng, seconds: u64, count: usize, mut length: impl FnMut(&mut Rng) -> u64) -> Vec<Span> {
     let mut stops: Vec<Span> = (0..count)

@@ -1,12 +1,12 @@
 //! Send times of the kept exchanges of a run, as far as its seconds and times show them: the basis for periodic delays
 //! and changes of level.
 
-use crate::method::{LoopKind, Method, Window};
+use crate::method::{LoopKind, Method, Schedule, Window};
 use crate::outcome::change::Change;
 use crate::outcome::periodic::Periodic;
 use crate::recorder::{Kept, Recording};
 use crate::statistics::change::change;
-use crate::statistics::periodic::{Taken, excess_above, periodic};
+use crate::statistics::periodic::{Taken, excess_above, periodic, periodic_or_counted};
 use crate::statistics::quantile::Ranked;
 
 /// The kept exchanges of the first thread in the order of time: a peer that is stopped, or a path that changes, is so for each.
@@ -49,7 +49,7 @@ impl<'a> Timeline<'a> {
     }
 
     /// The period of the long times. A thinned series lacks most of the returning ones.
-    pub(super) fn periodic(&self, response: &Ranked) -> Option<Periodic> {
+    pub(super) fn periodic(&self, response: &Ranked, method: &Method) -> Option<Periodic> {
         if !self.is_whole {
             return None;
         }
@@ -62,7 +62,12 @@ impl<'a> Timeline<'a> {
             excess: if turns { 0 } else { excess(kept.response) },
         };
         let taken: Vec<Taken> = self.due.iter().map(taken).collect();
-        periodic(&taken, self.length as f64 / taken.len().max(1) as f64)
+        let step_ns = self.length as f64 / taken.len().max(1) as f64;
+        // What a peer counts is all requests, and here are those of the first thread.
+        if method.spread.threads > 1 {
+            return periodic(&taken, step_ns);
+        }
+        periodic_or_counted(&taken, step_ns, matches!(method.schedule, Schedule::Poisson { .. }))
     }
 
     /// A part of the run at another level. From the send: how late this host sent is no level of the path.

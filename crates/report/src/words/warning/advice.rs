@@ -196,7 +196,7 @@ fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
         (Warning::Stalled { .. }, Command::Ask) => "measure on a schedule: --every 10ms",
         (Warning::Stalled { .. }, _) => "measure on a schedule",
         (Warning::Rhythm { .. }, _) => "use --poisson at the same rate",
-        (Warning::Periodic { .. }, _) => "look for what runs so often on either host, or on the path",
+        (Warning::Periodic { periodic, .. }, _) => crate::words::periodic::advice(periodic),
         (Warning::Changed { .. }, _) => "look for a route change, or for load that began at that time; repeat",
         (Warning::OneStreamOneCpu { .. }, _) => "try --streams 1,2,4, and --cores",
         _ => "compare median and tail separately",

@@ -190,7 +190,8 @@ fn reading() -> Part {
         |waking_ns| Warning::IdleBetween { interval_ns: Nanos::secs(1), median_ns: Nanos::micros(146), waking_ns };
     let outstanding = Warning::RateIsNotRoundTrip { outstanding: 15.9, reciprocal_ns: Nanos(4_200), mean_ns: 66_800.0 };
     let stalls = Stalls { count: 31, least_ns: Nanos::micros(62_400), share: 0.94 };
-    let each_second = Periodic { period_ns: Nanos::secs(1), longer_ns: Nanos::millis(100), count: 9 };
+    let each_second =
+        Periodic { period_ns: Nanos::secs(1), longer_ns: Nanos::millis(100), count: 9, ..Periodic::default() };
     let detour = Change {
         from_ns: Nanos::millis(2_210),
         to_ns: None,

@@ -298,7 +298,8 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         Warning::Periodic { periodic, closed } => {
             write!(f, "{}", crate::words::periodic::seen(periodic))?;
-            if *closed { f.write_str(". A closed loop meets each only once: percentiles hide it") } else { Ok(()) }
+            let hides = *closed && !periodic.by_requests_alone;
+            if hides { f.write_str(". A closed loop meets each only once: percentiles hide it") } else { Ok(()) }
         }
         _ => Ok(()),
     }

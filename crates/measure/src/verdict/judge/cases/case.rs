@@ -66,7 +66,7 @@ pub(super) fn half_stalled() -> Stalls {
 }
 
 pub(super) fn each_second() -> Periodic {
-    Periodic { period_ns: Nanos::secs(1), longer_ns: Nanos::millis(100), count: 9 }
+    Periodic { period_ns: Nanos::secs(1), longer_ns: Nanos::millis(100), count: 9, ..Periodic::default() }
 }
 
 impl Case {
