@@ -55,13 +55,13 @@ pub struct Outcome {
     pub service: Option<Distribution>,
     /// Send instant minus intended instant; open loops only.
     pub slip: Option<Slip>,
-    /// Quantiles over all that was sent, a request without a timely and sound answer ranking above every answer; only
+    /// Quantiles over all that was sent and not refused, a request without a timely and sound answer ranking above every answer; only
     /// where there are such, and without quantiles that too few lie beyond.
     pub of_sent: Option<Vec<OfSent>>,
     /// Quantiles as an arrival at a random moment would see them, each answer weighted by its own length; closed loops
     /// back to back only, and without quantiles that too few answers lie beyond.
     pub time_weighted: Option<Vec<OfSent>>,
-    /// Stalls that hold much of the time and that percentiles do not show; closed loops back to back only, absent where there were none.
+    /// Stalls that hold much of the time, more than percentiles show; closed loops back to back only, absent where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Stalls>,
     /// Variation from one round trip to the next, by name.

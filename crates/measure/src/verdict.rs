@@ -54,8 +54,9 @@ pub enum Warning {
     IdleBetween {
         /// From one request to the next, nanoseconds.
         interval_ns: Nanos,
-        /// The median round trip, nanoseconds.
-        median_ns: Nanos,
+        /// The median round trip, nanoseconds; absent where there were too few to print it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        median_ns: Option<Nanos>,
         /// Part of it in which both ends woke up, by kernel timestamps: median, nanoseconds; absent where they do not show it.
         waking_ns: Option<Nanos>,
     },
@@ -70,14 +71,14 @@ pub enum Warning {
     },
     /// The program printed half of each round trip under the name of latency.
     HalfRoundTrip,
-    /// A few long round trips make the mean.
+    /// Long round trips make the mean.
     MeanMisleads {
         /// The mean, nanoseconds.
         mean_ns: f64,
         /// The median, nanoseconds.
         median_ns: Nanos,
     },
-    /// A few stalls hold much of the time of a closed loop back to back.
+    /// Stalls hold much of the time of a closed loop back to back.
     Stalled {
         /// Their count, length and share of the time.
         stalls: Stalls,

@@ -174,6 +174,11 @@ fn one_way(outcome: &Outcome) -> Option<String> {
 fn no_reply(outcome: &Outcome) -> String {
     let counts = &outcome.counts;
     let requests = number::count(counts.scheduled, "request", "requests");
+    let kinds = outcome.replies.iter().flat_map(|replies| replies.kinds.values());
+    let refusals: u64 = kinds.filter(|kind| !kind.answers).map(|kind| kind.count).fold(0, u64::saturating_add);
+    if counts.refused == counts.scheduled && refusals >= counts.refused {
+        return format!("No request was served: the program refused {} of {requests}", grouped(counts.refused));
+    }
     if counts.refused == counts.scheduled {
         return format!("Refused: {} of {requests}", grouped(counts.refused));
     }

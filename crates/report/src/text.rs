@@ -219,6 +219,8 @@ mod tests {
     use crate::layout::tests::without_colour;
     use crate::words::warning::example::examples;
     use insta::assert_snapshot;
+    use measure::outcome::OfSent;
+    use measure::unit::Nanos;
     use test_case::test_case;
 
     fn quiet(record: &Record) -> String {
@@ -402,6 +404,33 @@ mod tests {
     #[test]
     fn a_measurement_that_was_verified() {
         assert_snapshot!(quiet(&fixture::verified()));
+    }
+
+    #[test]
+    fn a_random_moment_that_is_another_one_than_the_median_has_its_row() {
+        let mut record = fixture::closed();
+        let outcome = record.outcome.as_mut().unwrap();
+        outcome.stalls = None;
+        let median = outcome.response.quantiles[0].value_ns.unwrap();
+        let of = |times| Some(vec![OfSent { q: 0.5, value_ns: Some(Nanos(median.0 * times)) }]);
+        outcome.time_weighted = of(1);
+        assert!(!quiet(&record).contains("random arrival"), "{}", quiet(&record));
+        record.outcome.as_mut().unwrap().time_weighted = of(5);
+        assert!(quiet(&record).contains("random arrival"), "{}", quiet(&record));
+    }
+
+    #[test]
+    fn quantiles_without_refusals_are_not_said_to_be_of_all() {
+        let mut record = fixture::closed();
+        let outcome = record.outcome.as_mut().unwrap();
+        outcome.of_sent = Some(vec![OfSent { q: 0.5, value_ns: Some(Nanos::micros(20)) }]);
+        assert!(quiet(&record).contains("of all sent"), "{}", quiet(&record));
+        record.outcome.as_mut().unwrap().counts.refused = 9;
+        assert!(
+            quiet(&record).contains("  not refused ") && !quiet(&record).contains("of all sent"),
+            "{}",
+            quiet(&record)
+        );
     }
 
     #[test]

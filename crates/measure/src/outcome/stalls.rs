@@ -1,10 +1,10 @@
-//! Answers so long that a few of them hold much of a run's time.
+//! Answers so long that they hold much of a run's time, however few they are.
 
 use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
-/// The few longest answers of a closed loop back to back, in which much of its time passed.
+/// The longest answers of a closed loop back to back, in which much of its time passed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stalls {

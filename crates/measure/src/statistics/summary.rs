@@ -8,7 +8,7 @@ use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::one_way::OneWay;
 use crate::outcome::periodic::Periodic;
 use crate::outcome::replies::Replies;
-use crate::outcome::{Distribution, Outcome, Slip, SocketFacts, Split, Steady};
+use crate::outcome::{Distribution, Loss, Outcome, Slip, SocketFacts, Split, Steady};
 use crate::outcome::{Quantile, Rhythm};
 use crate::recorder::{Kept, Recording, Series, Values};
 use crate::statistics::connections;
@@ -61,7 +61,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
     let rates = Rates::of(recording, method, &extra.peer);
     // A run that follows a time without replies is in no steady state, however alike the replies are.
     let dark = dark(recording);
-    let unanswered = loss::sent(&recording.counts).saturating_sub(recording.counts.answered);
+    let unanswered = loss::unanswered(&recording.counts);
     let saturating = recording.kind == LoopKind::Closed && !method.schedule.has_instants();
     let timeline = Timeline::of(recording, method);
     Outcome {
@@ -81,7 +81,7 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         slip: slip(recording, method, &series, &rates),
         jitter: jitter(recording),
         dark,
-        loss: loss::loss(&recording.counts, &recording.loss_periods, extra.peer),
+        loss: losses(recording, method, extra.peer),
         reorder_extents: extents(&recording.extents),
         steady: if dark.is_some() { Steady::NotFound } else { steady(&response.series, series.stride) },
         periodic: timeline
@@ -99,6 +99,12 @@ pub fn summarise(recording: &Recording, method: &Method, extra: Extra) -> Outcom
         flows: flows(recording, method.seed),
         hops: None,
     }
+}
+
+/// Losses of `recording`. Where each request opens a connection, one that the peer did not get may have lost a packet of the handshake on either way.
+fn losses(recording: &Recording, method: &Method, peer: PeerCounts) -> Loss {
+    let found = loss::loss(&recording.counts, &recording.loss_periods, peer);
+    if method.traffic.connects() { Loss { forward: None, reverse: None, ..found } } else { found }
 }
 
 /// The first exchanges after a pause take longer by less than this share of the pause: what slept is woken, and caches are cold.
@@ -230,7 +236,7 @@ fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) 
 mod tests {
     use super::*;
     use crate::event::Fate;
-    use crate::method::{Asked, Settled, Stop};
+    use crate::method::{Asked, Pattern, Settled, Stop};
     use crate::outcome::Standing;
     use crate::recorder::{Recorder, Sequence};
     use crate::statistics::simulated::latencies;
@@ -424,6 +430,48 @@ mod tests {
         assert_eq!(of_sent.iter().find(|of| of.q == 0.99).unwrap().value_ns, None);
         assert_eq!(of_sent.iter().find(|of| of.q == 0.9).unwrap().value_ns, Some(Nanos::micros(60)));
         assert!(found.time_weighted.is_none(), "an open loop's own times are what arrivals see");
+    }
+
+    #[test]
+    fn a_refusal_is_no_reply_that_takes_longer_than_the_timeout() {
+        let of_sent = |others: Fate| {
+            let mut recorder = Recorder::new(LoopKind::Closed, 10_000);
+            recorder.begin(Instant(0), None);
+            let mut sequence = Sequence::default();
+            for n in 0..1_000_u64 {
+                match n % 10 {
+                    1..5 => recorder.ended(Fate::Refused, &mut sequence, n, None),
+                    0 => recorder.ended(others, &mut sequence, n, None),
+                    _ => recorder.answered(Instant(n * 100), Instant(n * 100 + 60)),
+                }
+            }
+            summarise(&recorder.finish(Instant(100_000)), &method(&Asked::default()), Extra::default()).of_sent
+        };
+        assert_eq!(of_sent(Fate::Refused), None, "all answers came");
+        // 500 answered and 100 lost: the lost are a sixth of those that were not refused.
+        let found = of_sent(Fate::Lost).unwrap();
+        let values: Vec<Option<Nanos>> = found.iter().map(|of| of.value_ns).collect();
+        assert_eq!(values, [Some(Nanos(60)), None]);
+    }
+
+    /// A SYN or the answer to it may be what was lost: the peer's count of requests does not tell.
+    #[test]
+    fn where_each_request_opens_a_connection_the_way_of_a_loss_is_not_known() {
+        let recording = || {
+            let (mut recorder, mut sequence) = (Recorder::new(LoopKind::Closed, 100), Sequence::default());
+            recorder.begin(Instant(0), None);
+            (0..9).for_each(|n| recorder.answered(Instant(n * 100), Instant(n * 100 + 60)));
+            recorder.ended(Fate::Lost, &mut sequence, 9, None);
+            recorder.finish(Instant(1_000))
+        };
+        let ways = |pattern| {
+            let peer = PeerCounts { received: Some(9), replied: Some(9), unique: true, ..PeerCounts::default() };
+            let extra = Extra { peer, ..Extra::default() };
+            let loss = summarise(&recording(), &method(&Asked { pattern, ..Asked::default() }), extra).loss;
+            (loss.peer_received, loss.forward, loss.reverse)
+        };
+        assert_eq!(ways(None), (Some(9), Some(1), Some(0)));
+        assert_eq!(ways(Some(Pattern::ConnectExchange)), (Some(9), None, None));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Distributions as curves of percentiles, and as bars.
 
 use logbook::record::Record;
+use measure::event::Counts;
 use measure::method::LoopKind;
 use measure::outcome::{Distribution, OfSent, Quantile};
 use measure::statistics::payload;
@@ -9,6 +10,7 @@ use measure::unit::{Nanos, grouped};
 
 use crate::number;
 use crate::plot::{Axis, Bar, Chart, Line, Point, Scale, Series, Unit};
+use crate::words;
 
 /// Points of a curve that stands alone, and of one among many: about as many as a screen tells apart.
 const POINTS: usize = 160;
@@ -37,7 +39,7 @@ pub fn percentiles(record: &Record) -> Option<Chart> {
         let curve = curve("service, from the send", service, POINTS)?;
         Some(Series { dots: false, points: without_intervals(curve.points), ..curve })
     }));
-    series.extend(outcome.of_sent.as_ref().and_then(|list| of_sent(list)));
+    series.extend(outcome.of_sent.as_ref().and_then(|list| of_sent(list, &outcome.counts)));
     let alternative = told(&outcome.response);
     let mut chart = Chart { alternative, series, ..empty("Percentiles") };
     if chart.series.len() == 1 {
@@ -174,10 +176,14 @@ fn sparse(points: Vec<Point>) -> Vec<Point> {
 }
 
 /// Quantiles over all that was sent; those that fall among the unanswered have no place, and end the line.
-fn of_sent(list: &[OfSent]) -> Option<Series> {
+fn of_sent(list: &[OfSent], counts: &Counts) -> Option<Series> {
     let answered = list.iter().filter_map(|of_sent| Some(Point::new(of_sent.q, of_sent.value_ns?.0 as f64)));
     let points: Vec<Point> = answered.collect();
-    (!points.is_empty()).then(|| Series { line: Line::Dashed, dots: true, ..Series::new("of all sent", points) })
+    (!points.is_empty()).then(|| Series {
+        line: Line::Dashed,
+        dots: true,
+        ..Series::new(words::of_sent(counts), points)
+    })
 }
 
 /// The distribution: up to 99 % of the values as bars of one width.

@@ -10,6 +10,7 @@ use super::load;
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::LABEL;
+use crate::words;
 
 /// The quantiles of each distribution in a row, in as many blocks of columns as the width needs.
 pub(super) fn quantiles(page: &mut Page, outcome: &Outcome, method: &Method) {
@@ -119,7 +120,7 @@ fn rows<'a>(outcome: &'a Outcome, method: &Method, verbose: bool) -> Vec<Row<'a>
     };
     let mut rows = vec![Row { name: own, values: Values::Of(&outcome.response) }];
     if let Some(list) = outcome.of_sent.as_ref().filter(|list| !list.is_empty()) {
-        rows.push(Row { name: "of all sent", values: Values::Beyond(list, method.timeout_ns) });
+        rows.push(Row { name: words::of_sent(&outcome.counts), values: Values::Beyond(list, method.timeout_ns) });
     }
     if let Some(service) = &outcome.service {
         rows.push(Row { name: "service time", values: Values::Of(service) });
@@ -127,10 +128,19 @@ fn rows<'a>(outcome: &'a Outcome, method: &Method, verbose: bool) -> Vec<Row<'a>
     if let Some(slip) = &outcome.slip {
         rows.push(Row { name: "schedule lag", values: Values::Of(&slip.distribution) });
     }
-    if let Some(list) = outcome.time_weighted.as_ref().filter(|_| verbose || outcome.stalls.is_some()) {
+    let differs = outcome.stalls.is_some() || arrives_later(outcome);
+    if let Some(list) = outcome.time_weighted.as_ref().filter(|_| verbose || differs) {
         rows.push(Row { name: "random arrival", values: Values::Beyond(list, method.timeout_ns) });
     }
     rows
+}
+
+/// True where half of the time passed in answers that took twice the median or longer: then the median is not that of a random moment.
+fn arrives_later(outcome: &Outcome) -> bool {
+    let half = |list: &Vec<OfSent>| list.iter().find(|of| of.q == 0.5).and_then(|of| of.value_ns);
+    let median = outcome.response.quantiles.iter().find(|quantile| quantile.q == 0.5).and_then(|found| found.value_ns);
+    let both = outcome.time_weighted.as_ref().and_then(half).zip(median);
+    both.is_some_and(|(arrival, median)| arrival.0 >= median.0.saturating_mul(2))
 }
 
 /// Each quantile with its interval and what lies beyond it.
@@ -284,7 +294,8 @@ fn losses(outcome: &Outcome, is_load: bool) -> Vec<String> {
 /// Lost requests and lost replies, where the peer counted.
 fn ways(loss: &Loss, counts: &Counts) -> Option<String> {
     let sent = counts.scheduled.checked_sub(counts.send_failed)?;
-    let there = sent.checked_sub(loss.peer_received?)?;
+    // Where the way of a loss is not known, the peer's count alone does not tell it.
+    let there = sent.checked_sub(loss.peer_received.filter(|_| loss.forward.is_some())?)?;
     // A late reply is lost on neither way.
     let back = counts.lost.checked_sub(there)?;
     // Where others were late, these may only be later yet.

@@ -149,7 +149,7 @@ pub struct ApplicationOptions {
     /// HTTP: a file to send as the body
     #[arg(long, value_name = "FILE")]
     pub body: Option<PathBuf>,
-    /// HTTP: status codes that count as answered, as in 2xx or 200,404; others count as refused [default: all but 429 and 503]
+    /// HTTP: status codes that count as answered, as in 2xx or 200,404; others count as refused [default: all but 429, 502, 503 and 504]
     #[arg(long, value_name = "STATUSES", value_parser = expected)]
     pub expect: Option<Expected>,
     /// Ask the requests of this TOML file, drawn by their weights or in its order [default: one thing over and over]

@@ -2,7 +2,7 @@
 
 use super::machines::always_awake;
 use crate::method::{LoopKind, Method, Schedule, Window};
-use crate::outcome::{Distribution, Outcome};
+use crate::outcome::{Distribution, Outcome, Standing};
 use crate::unit::Nanos;
 use crate::verdict::Warning;
 use crate::verdict::threshold::{FEWEST_FOR_MEAN, IDLE_GAP, MISLEADING, OUTSTANDING, SHORT_TRIP};
@@ -42,8 +42,11 @@ pub(super) fn idle_between(outcome: &Outcome, method: &Method) -> Option<Warning
         .as_ref()
         .filter(|split| split.samples > 0)
         .and_then(|split| Some(Nanos(split.wake_up_ns?.0.saturating_add(split.peer_wake_up_ns?.0))));
-    // Said of the number that is printed first.
-    let told_ns = median(&outcome.response).unwrap_or(median_ns);
+    // Said of the number that is printed first, and of none where it has too few values to be printed.
+    let printed = outcome.response.quantiles.first().filter(|quantile| quantile.standing != Standing::TooFew);
+    let told_ns = printed.and_then(|_| median(&outcome.response));
+    // Stamps are of some exchanges only: where these took longer than the others, they tell no part of the median.
+    let waking_ns = waking_ns.filter(|waking| *waking < told_ns.unwrap_or(median_ns));
     (median_ns <= SHORT_TRIP && !always_awake(method)).then_some(Warning::IdleBetween {
         interval_ns,
         median_ns: told_ns,

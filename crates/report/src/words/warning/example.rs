@@ -186,8 +186,11 @@ fn machines() -> Part {
 }
 
 fn reading() -> Part {
-    let idle =
-        |waking_ns| Warning::IdleBetween { interval_ns: Nanos::secs(1), median_ns: Nanos::micros(146), waking_ns };
+    let idle = |waking_ns| Warning::IdleBetween {
+        interval_ns: Nanos::secs(1),
+        median_ns: Some(Nanos::micros(146)),
+        waking_ns,
+    };
     let outstanding = Warning::RateIsNotRoundTrip { outstanding: 15.9, reciprocal_ns: Nanos(4_200), mean_ns: 66_800.0 };
     let stalls = Stalls { count: 31, least_ns: Nanos::micros(62_400), share: 0.94 };
     let each_second =

@@ -141,7 +141,7 @@ fn of_reading(warning: &Warning) -> String {
         Warning::MeanMisleads { .. } => format!(
             "The run has at least {FEWEST_FOR_MEAN} values, and their mean is at least {MISLEADING} times the median. For comparison: log-normal values with a standard deviation of half their mean have 1.12."
         ),
-        Warning::Stalled { .. } => "A closed loop without pause, in which answers that took 20 times the median and at least 1 ms, and were at most 1 % of all, hold at least 10 % of the time. Their share of the time is the chance that a request at a random moment meets one; percentiles count each of them once.".to_owned(),
+        Warning::Stalled { .. } => "A closed loop without pause, in which answers that took 20 times the median and at least 1 ms hold at least 10 % of the time. Their share of the time is the chance that a request at a random moment meets one; percentiles count each of them once.".to_owned(),
         Warning::Rhythm { .. } => format!(
             "Requests leave at equal intervals from one thread, and there are at least {} values. The rank correlation at some distance of 2 to {} requests is at least {}. It is {} above a lower one at a shorter distance, and it returns at twice the distance.",
             rhythm::FEWEST,

@@ -258,10 +258,8 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         Warning::IdleBetween { interval_ns, median_ns, waking_ns } => {
             let waking = waking_ns.map_or_else(String::new, |waking| format!(" ({waking} of both)"));
-            write!(
-                f,
-                "Hosts sleep between requests (one per {interval_ns}). The {median_ns} include wake-up delay{waking}"
-            )
+            let times = median_ns.map_or_else(|| "times".to_owned(), |median| format!("{median:#} (p50)"));
+            write!(f, "Hosts sleep between requests (one per {interval_ns}). The {times} include wake-up delay{waking}")
         }
         Warning::RateIsNotRoundTrip { outstanding, reciprocal_ns, mean_ns } => {
             let mean = Nanos(mean_ns.round() as u64);
@@ -275,7 +273,7 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         }
         Warning::MeanMisleads { mean_ns, median_ns } => {
             let (mean, times) = (Nanos(mean_ns.round() as u64), mean_ns / median_ns.0.max(1) as f64);
-            write!(f, "The mean ({mean}) is {times:.1} times the median ({median_ns}): a few long values dominate it")
+            write!(f, "The mean ({mean}) is {times:.1} times the median ({median_ns}): long values dominate it")
         }
         Warning::Stalled { stalls, answered } => {
             let (count, answered, share) = (grouped(stalls.count), grouped(*answered), Percent(stalls.share));
