@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use logbook::record::{Ended, Record};
 use measure::answer::Class;
+use measure::event::Counts;
 use measure::interval::arrivals::Datagrams;
 use measure::method::{Direction, LoopKind, Method};
 use measure::origin::Verdict;
@@ -137,13 +138,17 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
     if !is_load {
         let times = times(outcome, &record.method).replacen("response", "Response", 1);
         let one_way = one_way(outcome).unwrap_or_default();
-        return format!("{}{times}, {}: {subject}{one_way}", dark(outcome), losses(record, outcome));
+        return format!(
+            "{}{times}, {}: {subject}{one_way}",
+            dark(outcome),
+            losses(record, outcome, losses_outside(outcome))
+        );
     }
     let sent = match outcome.sent_per_s.and_then(per_second) {
         Some(rate) => format!("{rate} messages/s sent"),
         None => number::count(counts.messages_sent(), "message sent", "messages sent"),
     };
-    let lost = format!("{}{}", load_losses(outcome), retransmissions(record));
+    let lost = format!("{}{}", load_losses(outcome, losses_outside(outcome)), retransmissions(record));
     let times =
         if outcome.response.count > 0 { format!(", {}", times(outcome, &record.method)) } else { String::new() };
     format!("{}{sent}, {lost}{times}: {subject}", dark(outcome))
@@ -152,14 +157,32 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
 /// `No reply for 3.01 s (60 % of the time), from 2 s to the end (8 of 90 lost). Otherwise: `, before what is said of the replies.
 fn dark(outcome: &Outcome) -> String {
     let Some(dark) = &outcome.dark else { return String::new() };
-    let lost = if all_in_the_dark(outcome) { format!(" ({})", losses_of_all(outcome)) } else { String::new() };
+    let gone = dark.unanswered.min(outcome.counts.missing());
+    let lost = if gone > 0 {
+        format!(" ({})", missing(&outcome.counts, gone, outcome.counts.scheduled))
+    } else {
+        String::new()
+    };
     format!("{}{lost}. Otherwise: ", words::dark::seen(dark))
 }
 
-/// True where nothing was lost but what left while nobody answered.
-fn all_in_the_dark(outcome: &Outcome) -> bool {
-    let gone = outcome.counts.missing();
-    gone > 0 && outcome.dark.is_some_and(|dark| dark.unanswered >= gone)
+/// `30 of 90 lost`: so many of those that got no reply in time. Where some of all came late, it is not known of which kind these are.
+fn missing(counts: &Counts, gone: u64, of: u64) -> String {
+    let name = match (counts.lost, counts.late) {
+        (_, 0) => "lost",
+        (0, _) => "late",
+        _ => "without a reply in time",
+    };
+    format!("{} of {} {name}", grouped(gone), grouped(of))
+}
+
+/// `40 of 700 lost (5.7 %)` of the requests that left while somebody answered; `None` of a run without a time in which nobody did.
+fn losses_outside(outcome: &Outcome) -> Option<String> {
+    let (dark, counts) = (outcome.dark.as_ref()?, &outcome.counts);
+    let of = counts.scheduled.saturating_sub(dark.unanswered).saturating_sub(dark.refused_or_not_sent);
+    let gone = counts.missing().saturating_sub(dark.unanswered);
+    let share = number::percent(gone as f64 / of.max(1) as f64);
+    Some(if gone > 0 { format!("{} ({share})", missing(counts, gone, of)) } else { NONE_LOST.to_owned() })
 }
 
 /// `. One way: 1.28 µs to the peer, 11.2 µs back (p50, each ± 5.21 µs).` `None` where the clocks do not tell.
@@ -206,7 +229,8 @@ fn rate_not_reached(record: &Record, outcome: &Outcome) -> Option<String> {
     let Warning::RateNotAchieved { offered_per_s: offered, sent_per_s: sent, .. } = *found else { return None };
     let what = if record.method.traffic.load().is_some() { "messages" } else { "requests" };
     let why = warning::held_back(found);
-    let lost = if record.method.traffic.load().is_some() { load_losses(outcome) } else { losses(record, outcome) };
+    let is_load = record.method.traffic.load().is_some();
+    let lost = if is_load { load_losses(outcome, None) } else { losses(record, outcome, None) };
     let lost = if lost == NONE_LOST { String::new() } else { format!(" {}.", capitalised(&lost)) };
     let (sent, offered) = (per_second(sent)?, per_second(offered)?);
     // Packets that crossed no network have another meaning; otherwise the address they were sent to is given below.
@@ -264,9 +288,9 @@ fn quantile(distribution: &Distribution, q: f64) -> Option<String> {
 const NONE_LOST: &str = "0 lost";
 
 /// `0 lost`, `40 lost and 20 late of 10 000 (0.6 %)`, and requests with other results.
-fn losses(record: &Record, outcome: &Outcome) -> String {
+fn losses(record: &Record, outcome: &Outcome, outside: Option<String>) -> String {
     let counts = &outcome.counts;
-    let mut text = if all_in_the_dark(outcome) { NONE_LOST.to_owned() } else { losses_of_all(outcome) };
+    let mut text = outside.unwrap_or_else(|| losses_of_all(outcome));
     text.push_str(&retransmissions(record));
     for (count, name) in [(counts.refused, "refused"), (counts.corrupt, "corrupt"), (counts.send_failed, "not sent")] {
         if count > 0 {
@@ -298,7 +322,7 @@ fn losses_of_all(outcome: &Outcome) -> String {
 }
 
 /// The same of a load: messages and replies apart, where the peer counted.
-fn load_losses(outcome: &Outcome) -> String {
+fn load_losses(outcome: &Outcome, outside: Option<String>) -> String {
     let (counts, loss) = (&outcome.counts, &outcome.loss);
     let missing = counts.missing();
     let share = |lost: u64, of: u64| number::percent(lost as f64 / of.max(1) as f64);
@@ -308,8 +332,8 @@ fn load_losses(outcome: &Outcome) -> String {
         .map(|lost| format!("{} of {} messages lost ({})", grouped(lost), grouped(sent), share(lost, sent)));
     let back = lost(loss.reverse).map(|lost| format!("{} of {} replies lost", grouped(lost), grouped(replied)));
     let mut parts: Vec<String> = there.into_iter().chain(back).collect();
-    if all_in_the_dark(outcome) {
-        parts = vec![NONE_LOST.to_owned()];
+    if let Some(outside) = outside {
+        parts = vec![outside];
     } else if parts.is_empty() {
         let requests = grouped(counts.scheduled);
         parts.push(match (missing, loss.forward, counts.one_way) {
@@ -451,15 +475,58 @@ fn limit(stream: &Throughput) -> String {
 
 #[cfg(test)]
 mod tests {
-    use measure::event::Counts;
-
     use measure::method::Carrier;
+    use measure::outcome::dark::Dark;
+    use measure::outcome::replies::Replies;
     use measure::throughput::detail::Detail;
     use measure::throughput::limit::Limit;
     use measure::throughput::silence::Silence;
     use measure::unit::Bytes;
 
     use super::*;
+
+    #[test]
+    fn losses_of_an_outage_are_not_told_again_of_the_other_time() {
+        let mut record = crate::fixture::closed();
+        let outcome = record.outcome.as_mut().unwrap();
+        outcome.counts = Counts { scheduled: 1_000, answered: 660, lost: 340, ..Counts::default() };
+        outcome.loss.ratio = Some(0.34);
+        let dark = Dark {
+            spells: 1,
+            total_ns: Nanos::secs(3),
+            share: 0.3,
+            longest_from_ns: Nanos::secs(2),
+            longest_to_ns: Nanos::secs(5),
+            to_the_end: false,
+            unanswered: 300,
+            refused_or_not_sent: 0,
+            due: None,
+        };
+        outcome.dark = Some(dark);
+        let told = of(&record);
+        assert!(told.contains("from 2 s to 5 s (300 of 1 000 lost). Otherwise: "), "{told}");
+        assert!(told.contains(", 40 of 700 lost (5.7 %)"), "{told}");
+        record.outcome.as_mut().unwrap().counts.late = 1;
+        let told = of(&record);
+        assert!(told.contains("(300 of 1 000 without a reply in time)"), "{told}");
+        assert!(told.contains(", 41 of 700 without a reply in time (5.9 %)"), "{told}");
+        record.outcome.as_mut().unwrap().counts =
+            Counts { scheduled: 1_000, answered: 700, lost: 300, ..Counts::default() };
+        assert!(of(&record).contains(", 0 lost: "), "{}", of(&record));
+    }
+
+    #[test]
+    fn a_program_that_refuses_all_serves_none() {
+        let mut record = crate::fixture::closed();
+        let outcome = record.outcome.as_mut().unwrap();
+        outcome.counts = Counts { scheduled: 1_000, refused: 1_000, ..Counts::default() };
+        assert!(of(&record).starts_with("Refused: 1 000 of 1 000 requests: "), "{}", of(&record));
+        let mut replies = Replies::default();
+        replies.add("502".into(), false, 1_000);
+        record.outcome.as_mut().unwrap().replies = Some(replies);
+        let told = of(&record);
+        assert!(told.starts_with("No request was served: the program refused 1 000 of 1 000 requests: "), "{told}");
+    }
 
     #[test]
     fn nobody_knows_whose_a_reset_is() {
