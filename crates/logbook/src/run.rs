@@ -325,7 +325,12 @@ mod tests {
         assert_eq!(stream.figure(Figure::Throughput), Some(950_000.0));
         let exchanges = Figures::of(&fixture::record());
         assert_eq!((exchanges.lost_ratio, exchanges.figure(Figure::Loss)), (Some(0.25), Some(0.25)));
-        let busy = Warning::Disturbed { end: "our".to_owned(), by: vec!["steal 4 %".to_owned()], spoils: Vec::new() };
+        let busy = Warning::Disturbed {
+            end: "our".to_owned(),
+            by: vec!["steal 4 %".to_owned()],
+            waited_share: None,
+            spoils: Vec::new(),
+        };
         let busy = Figures::of(&Record { warnings: vec![busy], ..fixture::record() });
         assert_eq!((exchanges.disturbed, busy.disturbed), (Some(false), Some(true)));
         let of = |round_trips| Figures { round_trips, ..exchanges };

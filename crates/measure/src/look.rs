@@ -29,6 +29,7 @@ use crate::reach::{PortFinding, Seen, Service};
 use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
 use crate::verdict::Warning;
+use crate::verdict::order::wait_for;
 
 /// The quantiles that are told of a leg.
 pub const SHOWN: [f64; 3] = [0.5, 0.9, 0.99];
@@ -351,6 +352,28 @@ impl Judgement {
         let flow = self.findings.iter().any(|finding| finding.cause == Some(Cause::Flow));
         let found = [("changed", changed), ("flow", flow), ("periodic", periodic)];
         found.into_iter().filter_map(|(name, is)| is.then_some(name)).collect()
+    }
+}
+
+impl Look {
+    /// The share of the time for which a host has to wait to bring this finding about, where its size is known.
+    pub fn waits_needed(&self, kind: &str) -> Option<f64> {
+        match kind {
+            "changed" => {
+                let change = self.change?;
+                wait_for(Nanos(change.within_ns.0.abs_diff(change.before_ns.0)), 0.5, self.interval_ns)
+            }
+            "flow" => {
+                let flows = self.judgement.findings.iter().filter(|finding| finding.cause == Some(Cause::Flow));
+                let size = flows.filter_map(|finding| Some(finding.shift?.value_ns.abs())).fold(0.0, f64::max);
+                wait_for(Nanos(size as u64), 0.5, self.interval_ns)
+            }
+            "periodic" => {
+                let Periodic { longer_ns, count, .. } = self.periodic?;
+                Some(longer_ns.0 as f64 * count as f64 / self.took_ns.0.max(1) as f64)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -316,8 +316,11 @@ pub enum Warning {
         end: String,
         /// Disturbances with their sizes, as `run-queue delay 4.2 %`.
         by: Vec<String>,
+        /// Share of the time for which the measurement is known to have waited for a CPU there, 0 to 1; absent where no such time was read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waited_share: Option<f64>,
         /// Other findings of this result that a busy host brings about by itself, so that the network is not shown to be the cause: kinds of
-        /// warnings, and `groups` of flows.
+        /// warnings, and `groups` of flows. Not those that are far larger than this host's waits.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         spoils: Vec<String>,
     },

@@ -298,8 +298,12 @@ mod tests {
     fn the_sentence_says_that_hosts_were_busy() {
         let mut found = fixture::search();
         assert!(!sentence(&found).contains("busy"));
-        let busy =
-            measure::verdict::Warning::Disturbed { end: "our".into(), by: vec!["steal 4 %".into()], spoils: vec![] };
+        let busy = measure::verdict::Warning::Disturbed {
+            end: "our".into(),
+            by: vec!["steal 4 %".into()],
+            waited_share: None,
+            spoils: vec![],
+        };
         found.probes[0].record.warnings = vec![busy];
         assert!(
             sentence(&found).ends_with(". Hosts were busy in 1 of 15 probes: quiet hosts may carry more"),

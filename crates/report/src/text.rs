@@ -257,8 +257,12 @@ mod tests {
     #[test]
     fn busy_hosts_are_one_line_and_notes_need_v() {
         let mut record = fixture::closed();
-        let busy =
-            |end: &str, by: &str| Warning::Disturbed { end: end.to_owned(), by: vec![by.to_owned()], spoils: vec![] };
+        let busy = |end: &str, by: &str| Warning::Disturbed {
+            end: end.to_owned(),
+            by: vec![by.to_owned()],
+            waited_share: None,
+            spoils: vec![],
+        };
         record.warnings = vec![
             busy("our", "run-queue delay 34.0 %"),
             busy("the peer's", "steal 29.0 %"),
@@ -300,7 +304,7 @@ mod tests {
         let mut record = fixture::load();
         record.warnings = vec![
             Warning::BehindSchedule { share: 0.5 },
-            Warning::Disturbed { end: "our".to_owned(), by: vec![], spoils: vec![] },
+            Warning::Disturbed { end: "our".to_owned(), by: vec![], waited_share: None, spoils: vec![] },
         ];
         let command = Command::of(&record.method);
         assert_eq!(command, Command::Load);

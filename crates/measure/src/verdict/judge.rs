@@ -22,11 +22,12 @@ use crate::environment::Environment;
 use crate::method::{Carrier, Method};
 use crate::origin;
 use crate::outcome::Outcome;
+use crate::outcome::periodic::Periodic;
 use crate::probes::Probes;
 use crate::throughput::Throughput;
 use crate::unit::Nanos;
 use crate::verdict::Warning;
-use crate::verdict::order::{settle, spoil};
+use crate::verdict::order::{settle, spare, spoil, wait_for};
 use crate::verdict::threshold::RESETS;
 use crate::wire::finding::{Verdict, Wire};
 pub use fates::{SentAgain, retransmitted};
@@ -126,7 +127,42 @@ pub fn judge(
         .filter_map(|(name, is)| is.then_some(name))
         .collect();
     spoil(&mut settled, &found);
+    let shift_ns = settled.iter().find_map(|warning| match warning {
+        Warning::NotSteady { shift_ns } => *shift_ns,
+        _ => None,
+    });
+    spare(&mut settled, |kind| waits_needed(kind, outcome, shift_ns));
     settled
+}
+
+/// The share of the run for which a host has to wait to bring this finding about, where its size is known.
+fn waits_needed(kind: &str, outcome: &Outcome, drift: Option<i64>) -> Option<f64> {
+    let length = outcome.elapsed_ns.0.max(1);
+    let gap = Nanos(length / outcome.counts.answered.max(1));
+    match kind {
+        "changed" => {
+            let change = outcome.change?;
+            let size = Nanos(change.within_ns.0.abs_diff(change.before_ns.0));
+            let to = change.to_ns.map_or(length, |to| to.0);
+            let within = to.saturating_sub(change.from_ns.0) as f64 / length as f64;
+            let longer = if change.within_ns > change.before_ns { within } else { 1.0 - within };
+            wait_for(size, longer.clamp(0.0, 1.0), gap)
+        }
+        "not-steady" => wait_for(Nanos(drift?.unsigned_abs()), 1.0 / 3.0, gap),
+        "groups" => {
+            let groups = outcome.flows.as_ref()?.groups.as_ref()?;
+            let shifts = groups.iter().filter_map(|group| Some(group.shift?.value_ns.abs()));
+            let size = Nanos(shifts.fold(0.0, f64::max) as u64);
+            let slow: u64 = groups.iter().skip(1).map(|group| group.answered).sum();
+            wait_for(size, slow as f64 / outcome.counts.answered.max(1) as f64, gap)
+        }
+        "periodic" => {
+            let Periodic { longer_ns, count, .. } = outcome.periodic?;
+            Some(longer_ns.0 as f64 * count as f64 / length as f64)
+        }
+        "stalled" => outcome.stalls.map(|stalls| stalls.share),
+        _ => None,
+    }
 }
 
 /// Warnings about this host and the peer's, as far as they were read, whatever was measured of `target`: that they were busy or kept from running,

@@ -1,6 +1,7 @@
 //! Selection and order of warnings: a reader gets each fact once, the weightiest first.
 
 use super::Warning;
+use crate::unit::Nanos;
 
 /// Subject of a warning. The order is that of weight: a number of something else than was asked is worth less than one that was
 /// disturbed.
@@ -132,6 +133,27 @@ pub fn spoil(warnings: &mut [Warning], others: &[&str]) {
     }
 }
 
+/// Times that are longer by up to this are put down to a busy host whatever it is known to have waited: caches, clocks and interrupts do as much.
+const OF_ANY_BUSY_HOST: Nanos = Nanos::millis(1);
+/// A host may have brought about what takes this many times the wait that was measured: it is known of some threads only.
+const AT_MOST: f64 = 2.0;
+
+/// The share of the time for which a host has to wait so that half of the exchanges in this part of a run, of which one comes in each `gap`,
+/// take longer by `size`. `None` where any busy host does as much.
+pub fn wait_for(size: Nanos, part: f64, gap: Nanos) -> Option<f64> {
+    (size > OF_ANY_BUSY_HOST).then(|| part / 2.0 * (size.0 as f64 / gap.0.max(1) as f64).min(1.0))
+}
+
+/// Takes from each warning of a busy host the findings for which it is known to have waited too little: `needs` says for which share of the time it
+/// has to, where that is known of a finding by its name.
+pub fn spare(warnings: &mut [Warning], needs: impl Fn(&str) -> Option<f64>) {
+    for warning in warnings {
+        if let Warning::Disturbed { spoils, waited_share: Some(waited), .. } = warning {
+            spoils.retain(|kind| needs(kind).is_none_or(|needed| needed <= AT_MOST * *waited));
+        }
+    }
+}
+
 /// Returns `found` without those that others explain, the weightiest first; within a group in their order.
 pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
     let kinds: Vec<&str> = found.iter().map(Warning::kind).collect();
@@ -150,7 +172,12 @@ mod tests {
 
     #[test]
     fn a_busy_host_names_what_it_may_have_brought_about() {
-        let busy = || Warning::Disturbed { end: "our".into(), by: vec!["steal 2.0 %".into()], spoils: Vec::new() };
+        let busy = || Warning::Disturbed {
+            end: "our".into(),
+            by: vec!["steal 2.0 %".into()],
+            waited_share: None,
+            spoils: Vec::new(),
+        };
         let spoils = |warnings: &[Warning]| {
             let of = |warning: &Warning| match warning {
                 Warning::Disturbed { spoils, .. } => Some(spoils.clone()),

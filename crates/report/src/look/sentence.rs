@@ -424,7 +424,7 @@ fn without_row(look: &Look, finding: &Finding) -> String {
         }
         Some(Cause::AnotherHop) => "another box than the one that accepts connections refuses".to_owned(),
         Some(Cause::Flow) => {
-            let busy = if busy(look).is_some() { words::BUSY_BY_CONNECTION } else { "" };
+            let busy = if warning::may_explain(&look.warnings, &["flow"]) { words::BUSY_BY_CONNECTION } else { "" };
             format!("by path, queue or thread of the peer. One connection sees one of them.{busy}")
         }
         Some(Cause::LosesAlone) => "a limit or a filter for it, or its program; nothing else lost a request".to_owned(),

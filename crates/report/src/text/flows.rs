@@ -31,7 +31,7 @@ pub(super) fn tell(page: &mut Page, record: &Record) {
 fn groups(page: &mut Page, flows: &Flows, record: &Record) {
     let label = Piece::new("flows", Tone::Faint);
     page.items(INDENT, &label, LABEL, &[summary(flows, record)]);
-    let busy = record.warnings.iter().any(|warning| warning.busy_end().is_some());
+    let busy = words::warning::may_explain(&record.warnings, &["groups", "moved", "losing"]);
     let busy = if busy { words::BUSY_BY_CONNECTION } else { "" };
     if let Some(groups) = flows.groups.as_ref().filter(|groups| groups.len() > 1) {
         let rows: Vec<Vec<Piece>> =
@@ -239,7 +239,15 @@ mod tests {
         record.warnings.clear();
         assert!(!text(&record).contains("busy"), "{}", text(&record));
         let by = vec!["CPU pressure 41 %".to_owned()];
-        record.warnings.push(measure::verdict::Warning::Disturbed { end: "the peer's".to_owned(), by, spoils: vec![] });
+        let disturbed = |waited_share| measure::verdict::Warning::Disturbed {
+            end: "the peer's".to_owned(),
+            by: by.clone(),
+            waited_share,
+            spoils: vec![],
+        };
+        record.warnings.push(disturbed(Some(0.02)));
+        assert!(!text(&record).contains("busy"), "too little for these: {}", text(&record));
+        record.warnings = vec![disturbed(None)];
         assert!(
             text(&record).contains("of these). Hosts were busy: CPUs that other work takes may be"),
             "{}",

@@ -61,6 +61,17 @@ pub(crate) fn spoiled(spoils: &[String]) -> String {
     format!("This alone can cause {told}")
 }
 
+/// True where a busy host may be the reason for a finding of one of these names: it is known to have waited long enough for it, or its waits
+/// were not read.
+pub(crate) fn may_explain(warnings: &[Warning], names: &[&str]) -> bool {
+    warnings.iter().any(|warning| match warning {
+        Warning::Disturbed { waited_share: Some(_), spoils, .. } => {
+            spoils.iter().any(|one| names.contains(&one.as_str()))
+        }
+        other => other.busy_end().is_some(),
+    })
+}
+
 /// The heading of a group's part of the page.
 pub fn title(group: Group) -> &'static str {
     match group {

@@ -30,7 +30,7 @@ use measure::look::{Asked, Burst, Leg, Look, Reset};
 use measure::method::{Asked as Wish, Carrier};
 use measure::reach::{AddressReach, PortFinding, Seen, Transport, Verdict};
 use measure::unit::{Instant, Nanos};
-use measure::verdict::order::spoil;
+use measure::verdict::order::{spare, spoil};
 use report::look::FirstLine;
 use uuid::Uuid;
 
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
         let (dark, periodic) = rounds.together();
         let change = judgement.believed.and_then(|believed| rounds.change(believed.leg as usize));
         spoil(&mut warnings, &judgement.of_a_busy_host(change.is_some(), periodic.is_some()));
-        let look = Look {
+        let mut look = Look {
             host,
             addresses,
             interval_ns,
@@ -176,9 +176,11 @@ impl<'a> Run<'a> {
             dark,
             change,
             periodic,
-            warnings,
+            warnings: Vec::new(),
             took_ns,
         };
+        spare(&mut warnings, |kind| look.waits_needed(kind));
+        look.warnings = warnings;
         (look, stream)
     }
 

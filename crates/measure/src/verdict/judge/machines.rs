@@ -13,7 +13,8 @@ use crate::verdict::threshold::{
 /// Returns the warnings about them, whatever was measured.
 pub(super) fn machines(method: &Method, ends: Ends<'_>) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = ends.each().filter_map(|(name, end)| throttled(name, end)).collect();
-    warnings.extend(ends.each().filter_map(|(name, end)| disturbed(name, end)));
+    let alone = !ends.own_reflector && ends.same_host.is_none();
+    warnings.extend(ends.each().filter_map(|(name, end)| disturbed(name, end, alone)));
     warnings.extend(one_cpu(method, ends).then_some(Warning::OneCpu));
     warnings.extend(ends.each().filter_map(|(name, end)| slow_clock(name, end)));
     warnings
@@ -30,8 +31,9 @@ fn throttled(name: &str, end: &Environment) -> Option<Warning> {
     })
 }
 
-/// A wait for a CPU that a control group caused is reported as throttling.
-pub(super) fn disturbed(name: &str, end: &Environment) -> Option<Warning> {
+/// A wait for a CPU that a control group caused is reported as throttling. `alone` where the other end does not run on this host too: then the waits
+/// of its own threads are all that delayed the measurement there.
+pub(super) fn disturbed(name: &str, end: &Environment, alone: bool) -> Option<Warning> {
     let Disturbance { run_queue_share, cpu_pressure_share, steal_share, .. } = end.disturbance?;
     let free = throttled(name, end).is_none();
     let judged = [
@@ -44,7 +46,12 @@ pub(super) fn disturbed(name: &str, end: &Environment) -> Option<Warning> {
         Some(format!("{name} {:.1} %", share * 100.0))
     });
     let by: Vec<String> = beyond.collect();
-    (!by.is_empty()).then(|| Warning::Disturbed { end: name.to_owned(), by, spoils: Vec::new() })
+    let pressure = cpu_pressure_share.filter(|_| !alone || run_queue_share.is_none());
+    // The hypervisor's share is the mean of all CPUs, and it may have taken all of it from one.
+    let steal = steal_share.map(|share| share * f64::from(end.cpus_online.unwrap_or(1)));
+    let waits = [run_queue_share, pressure, steal].into_iter().flatten();
+    let waited_share = waits.reduce(|one, other| one + other).map(|share| share.min(1.0));
+    (!by.is_empty()).then(|| Warning::Disturbed { end: name.to_owned(), by, waited_share, spoils: Vec::new() })
 }
 
 /// Returns true where both ends run on one CPU of this host.

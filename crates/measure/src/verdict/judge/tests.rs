@@ -9,6 +9,7 @@ use crate::environment::Disturbance;
 use crate::method::{
     Asked, BatchBy, Direction, Exchange, LoopKind, Pattern, Schedule, Settled, Stop, Traffic, Waiting, Window,
 };
+use crate::outcome::change::Change;
 use crate::outcome::flows::Flows;
 use crate::outcome::{Batched, SocketFacts, Split, Standing, Steady};
 use crate::recorder::{Recorder, Recording};
@@ -233,9 +234,9 @@ fn the_machine_of_a_reflector_of_our_own_is_judged_once() {
 #[test]
 fn disturbance_is_told_beyond_its_thresholds_and_by_its_end() {
     let calm = environment();
-    assert_eq!(disturbed("our", &calm), None, "at the threshold");
+    assert_eq!(disturbed("our", &calm, true), None, "at the threshold");
     let with = |disturbance| Environment { disturbance: Some(disturbance), ..environment() };
-    let by = |disturbance| match disturbed("the peer's", &with(disturbance)) {
+    let by = |disturbance| match disturbed("the peer's", &with(disturbance), true) {
         Some(Warning::Disturbed { end, by, .. }) if end == "the peer's" => by,
         other => panic!("{other:?}"),
     };
@@ -246,8 +247,8 @@ fn disturbance_is_told_beyond_its_thresholds_and_by_its_end() {
         by(Disturbance { steal_share: Some(0.02), run_queue_share: Some(0.5), ..none }),
         ["run-queue delay 50.0 %", "steal 2.0 %"]
     );
-    assert_eq!(disturbed("our", &with(none)), None, "what was not read is not judged");
-    assert_eq!(disturbed("our", &Environment::default()), None);
+    assert_eq!(disturbed("our", &with(none), true), None, "what was not read is not judged");
+    assert_eq!(disturbed("our", &Environment::default(), true), None);
 }
 
 #[test_case(Steady::Drifting { shift_ns: -5 }, Some(Warning::NotSteady { shift_ns: Some(-5) }); "drifting")]
@@ -347,7 +348,15 @@ fn what_a_group_keeps_from_running_is_no_disturbance_beside() {
         Warning::Throttled { end: "our".into(), throttled_ns: Nanos(1_001_000), watched_ns: Nanos::secs(1) };
     assert_eq!(
         found[..2],
-        [throttled, Warning::Disturbed { end: "our".into(), by: vec!["steal 2.0 %".into()], spoils: vec![] }]
+        [
+            throttled,
+            Warning::Disturbed {
+                end: "our".into(),
+                by: vec!["steal 2.0 %".into()],
+                waited_share: Some(0.54),
+                spoils: vec![]
+            }
+        ]
     );
 }
 
@@ -364,6 +373,47 @@ fn what_connections_show_on_a_busy_host_may_be_its_own() {
     };
     assert_eq!(spoils(vec![], vec![]), [] as [String; 0]);
     assert_eq!(spoils(vec![3], vec![1]), ["losing", "moved"]);
+}
+
+/// A step of 10 ms for half of a run takes a host that keeps the measurement waiting for a quarter of it; one of 300 µs takes caches alone.
+#[test_case(10_000, 0.042, false; "far more than was waited")]
+#[test_case(10_000, 0.3, true; "as much as was waited")]
+#[test_case(300, 0.042, true; "as little as any busy host brings about")]
+fn a_busy_host_is_named_as_a_cause_only_of_what_it_waited_enough_for(micros: u64, waited: f64, is_named: bool) {
+    let disturbance =
+        Disturbance { watched_ns: Nanos::secs(1), run_queue_share: Some(waited), ..Disturbance::default() };
+    let machine = Environment { disturbance: Some(disturbance), ..environment() };
+    let (mut outcome, method) = quiet();
+    outcome.elapsed_ns = Nanos::secs(10);
+    outcome.counts.answered = 1_000;
+    let levels = (Nanos::micros(100), Nanos::micros(100 + micros));
+    outcome.change = Some(Change { from_ns: Nanos::secs(5), to_ns: None, before_ns: levels.0, within_ns: levels.1 });
+    let found = judge(&outcome, &method, Some(&machine), None, &Context::default());
+    let of = |warning: &Warning| match warning {
+        Warning::Disturbed { spoils, .. } => Some(spoils.iter().any(|kind| kind == "changed")),
+        _ => None,
+    };
+    assert_eq!(found.iter().find_map(of), Some(is_named), "{found:?}");
+}
+
+#[test_case(100, 20, Some(100), Some(40); "a part")]
+#[test_case(100, 60, Some(100), None; "more than the whole, of the exchanges that were stamped")]
+#[test_case(5, 20, None, Some(40); "too few to print a median")]
+fn a_wake_up_is_a_part_of_the_number_that_is_printed(
+    count: usize,
+    each: u64,
+    median: Option<u64>,
+    waking: Option<u64>,
+) {
+    let schedule = Some(Schedule::Every { interval_ns: Nanos::millis(10) });
+    let (mut outcome, method) = told(&vec![100_000; count], &Asked { schedule, ..Asked::default() });
+    let wake_up = Some(Nanos::micros(each));
+    outcome.split = Some(Split { samples: 3, wake_up_ns: wake_up, peer_wake_up_ns: wake_up, ..Split::default() });
+    let found = verdict(&outcome, &method).into_iter().find_map(|warning| match warning {
+        Warning::IdleBetween { median_ns, waking_ns, .. } => Some((median_ns, waking_ns)),
+        _ => None,
+    });
+    assert_eq!(found, Some((median.map(Nanos::micros), waking.map(Nanos::micros))));
 }
 
 #[test]

@@ -174,6 +174,7 @@ fn machines() -> Part {
             Warning::Disturbed {
                 end: our(),
                 by: vec!["run-queue delay 4.2 %".to_owned(), "steal 1.3 %".to_owned()],
+                waited_share: Some(0.055),
                 spoils: vec!["not-steady".to_owned()],
             },
             &Command::ALL,

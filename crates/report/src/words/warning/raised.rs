@@ -113,7 +113,7 @@ fn of_machines(warning: &Warning) -> String {
             percent(THROTTLED)
         ),
         Warning::Disturbed { .. } => format!(
-            "During the measurement, at one end: a measuring thread waited for a CPU more than {} of the time, or any task of the machine did more than {} of the time, or the hypervisor gave more than {} of the CPU time to other guests. The warning names what else of the result such a host can cause by itself.",
+            "During the measurement, at one end: a measuring thread waited for a CPU more than {} of the time, or any task of the machine did more than {} of the time, or the hypervisor gave more than {} of the CPU time to other guests. The warning names what else of the result such a host can cause by itself: differences of up to 1 ms, and larger ones where the measurement waited for a CPU long enough for them.",
             percent(RUN_QUEUE),
             percent(CPU_PRESSURE),
             percent(STEAL)

@@ -339,7 +339,7 @@ fn machine(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let host = host(end);
             write!(f, "{host} was CPU-throttled: its cgroup was stopped for {throttled_ns} in {watched_ns} (all CPUs)")
         }
-        Warning::Disturbed { end, by, spoils } => {
+        Warning::Disturbed { end, by, spoils, .. } => {
             write!(f, "{} was busy ({})", host(end), by.join(", "))?;
             if spoils.is_empty() { Ok(()) } else { write!(f, ". {}", super::spoiled(spoils)) }
         }
