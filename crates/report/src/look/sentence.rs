@@ -1,5 +1,7 @@
 //! Words of a quick survey: its answer, and the reasons why other rows differ from the reference.
 
+use std::collections::BTreeSet;
+
 use logbook::look::LookDocument;
 use logbook::record::Ended;
 use measure::comparison::Word;
@@ -86,7 +88,9 @@ pub(super) fn is_unmeasured(leg: &Leg) -> bool {
 /// The words for each of them: `TCP :3306 is MySQL (8.0.36), not measured: …`; and for ports that were asked nothing.
 pub(super) fn programs(look: &Look) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
-    for leg in unmeasured(look) {
+    // A host with two addresses has the same program at both.
+    let mut told = BTreeSet::new();
+    for leg in unmeasured(look).filter(|leg| told.insert((name(leg), leg.who.to_string()))) {
         let ports = look.addresses.get(leg.address as usize).map_or(&[][..], |asked| &asked.ports);
         let transport = if leg.carrier == Carrier::Udp { Transport::Udp } else { Transport::Tcp };
         let found = ports.iter().find(|port| (Some(port.port), port.transport) == (leg.port, transport));
@@ -97,8 +101,11 @@ pub(super) fn programs(look: &Look) -> Vec<String> {
         let why = leg.trouble.as_deref().unwrap_or_default();
         texts.push(format!("{} is {}{state}, not measured: {why}", name(leg), leg.who));
     }
+    let mut told = BTreeSet::new();
     for port in look.addresses.iter().flat_map(|asked| &asked.ports) {
-        if let Some(ServiceFinding::LeftAlone { why }) = &port.service {
+        if let Some(ServiceFinding::LeftAlone { why }) = &port.service
+            && told.insert(port.port)
+        {
             let port = port.port;
             texts.push(format!("TCP :{port} was not asked: {why} → name the program: --port {port}=PROGRAM"));
         }

@@ -210,7 +210,8 @@ fn a_program_that_was_not_measured_is_named_with_what_to_do() {
     let (sums, method) = (Sums::default(), None);
     let mut leg = Leg { carrier: Carrier::Tcp, who, port, trouble, sums, method, ..look.legs[0].clone() };
     leg.dark = None;
-    look.legs.push(leg);
+    // The same at the host's other address.
+    look.legs.extend([leg.clone(), Leg { address: 1, ..leg }]);
     let asked = &mut look.addresses[0].ports;
     let service = |service| Some(ServiceFinding::Known { service, state: Some("8.0.36".to_owned()) });
     asked.push(PortFinding { port: 3_306, service: service(Service::Mysql), ..asked[0].clone() });
@@ -223,6 +224,7 @@ fn a_program_that_was_not_measured_is_named_with_what_to_do() {
         text.contains("TCP :3306 is MySQL (8.0.36), not measured: it answers only in a session → sonde rtt"),
         "{text}"
     );
+    assert_eq!(text.matches(":3306 is MySQL").count(), 1, "{text}");
     assert!(text.contains("TCP :9100 was not asked: a printer prints what it gets → name the program:"), "{text}");
     assert!(!text.contains("No program answered") && !text.contains("Only ICMP answered"), "{text}");
 }
