@@ -411,7 +411,8 @@ impl H2 {
             (Asked::Dns(questions), _) => {
                 stream.answer(questions).map_or((stream.status, false), |reply| (kind::DNS + reply.kind.0, reply.sound))
             }
-            (_, None) => http(&Expected::Any),
+            // A response of gRPC has its status behind it; without one, whatever answered, no program of gRPC did the request.
+            (_, None) => (stream.status, false),
             (_, Some(0)) => (stream.health().map_or(GRPC, |health| SERVING + health), true),
             (_, Some(status)) => (GRPC + status.min(STATUSES.len() as u16), !DID_NOTHING.contains(&status)),
         };
@@ -514,7 +515,8 @@ impl Speech for H2 {
             (Asked::Ping, _) => Cow::Borrowed("PING"),
             (Asked::Dns(_), _) if kind.0 >= kind::DNS => Question::kind(Kind(kind.0 - kind::DNS)),
             (_, Some(name)) => name,
-            (Asked::Health | Asked::Dns(_), None) => Cow::Owned(format!("HTTP {}", kind.0)),
+            (Asked::Health, None) => Cow::Owned(format!("HTTP {} without grpc-status", kind.0)),
+            (Asked::Dns(_), None) => Cow::Owned(format!("HTTP {}", kind.0)),
             (Asked::Http(_), None) => Cow::Owned(kind.0.to_string()),
         }
     }

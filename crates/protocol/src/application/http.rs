@@ -1,6 +1,6 @@
 //! HTTP/1.1 (RFC 9110, RFC 9112): one request over and over on connections that stay open, and the end of each response.
 //!
-//! A response in time is an answer whatever its status, but for 429, 502, 503 and 504, which say that the program did nothing. The user
+//! A response in time is an answer whatever its status, but for 408, 429, 502, 503 and 504, which say that the program did nothing. The user
 //! may name other statuses ([`Expected`]). Redirections are not followed, bodies are counted and forgotten.
 
 mod chunked;
@@ -31,13 +31,14 @@ pub const LONGEST_HEAD: usize = 32 << 10;
 const MOST_FIELDS: usize = 128;
 /// Room for the requests that are usually out at once.
 const USUALLY_OUT: usize = 64;
-/// Statuses by which a server says that it did not do the request, or a gateway that it got no answer from the program behind it.
-const DID_NOTHING: [u16; 4] = [429, 502, 503, 504];
+/// Statuses by which a server says that it did not do the request, by 408 that it never had all of it (RFC 9110 section 15.5.9), or a
+/// gateway that it got no answer from the program behind it.
+const DID_NOTHING: [u16; 5] = [408, 429, 502, 503, 504];
 
 /// Statuses that count as answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Expected {
-    /// All but 429, 502, 503 and 504.
+    /// All but 408, 429, 502, 503 and 504.
     #[default]
     Any,
     /// These statuses, and those of these hundreds (`2` is all of 200 to 299).
@@ -472,7 +473,8 @@ mod tests {
         let only = Expected::Only { statuses: vec![404], classes: vec![2] };
         assert_eq!([204, 404, 301, 503].map(|status| only.has(status)), [true, true, false, false]);
         assert_eq!([204, 404, 500].map(|status| Expected::Any.has(status)), [true; 3]);
-        assert_eq!([429, 502, 503, 504].map(|status| Expected::Any.has(status)), [false; 4], "the program did nothing");
+        let nothing = [408, 429, 502, 503, 504].map(|status| Expected::Any.has(status));
+        assert_eq!(nothing, [false; 5], "the program did nothing");
     }
 
     #[test]

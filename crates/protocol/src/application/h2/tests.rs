@@ -289,11 +289,13 @@ fn statuses_of_grpc(parts: &[&[u8]], status: &str, expected: &Came) {
     assert_eq!(alike(&opened(health()), &octets), std::slice::from_ref(expected));
 }
 
-#[test_case(&frame(frame::HEADERS, 5, 3, b"\x08\x03404"), &answered(404, 0); "a server of something else")]
+#[test_case(&frame(frame::HEADERS, 5, 3, b"\x08\x03404"), &refused(404, 0); "a server of something else")]
+#[test_case(&frame(frame::HEADERS, 5, 3, &[0x88]), &refused(200, 0); "an end without trailers")]
+#[test_case(&[frame(frame::HEADERS, 4, 3, &[0x88]), frame(frame::DATA, 1, 3, b"\0\0\0\0\x02\x08\x01")].concat(), &refused(200, 0); "a message without trailers")]
 #[test_case(&frame(frame::HEADERS, 5, 3, b"\x08\x03503"), &refused(503, 0); "a proxy without a server")]
-fn a_response_without_a_status_of_grpc_is_told_by_that_of_http(octets: &[u8], expected: &Came) {
+fn a_response_without_a_status_of_grpc_is_refused_and_told_by_that_of_http(octets: &[u8], expected: &Came) {
     assert_eq!(alike(&opened(health()), octets), std::slice::from_ref(expected));
-    assert_eq!(health().kind(Kind(404)), "HTTP 404");
+    assert_eq!(health().kind(Kind(404)), "HTTP 404 without grpc-status");
 }
 
 #[test]
@@ -344,7 +346,7 @@ fn a_stream_may_be_reset() {
 fn kinds_have_the_names_of_their_protocol() {
     let names = [200, GRPC, GRPC + 12, GRPC + 17, SERVING, SERVING + 2, u16::MAX].map(|kind| health().kind(Kind(kind)));
     let expected = [
-        "HTTP 200",
+        "HTTP 200 without grpc-status",
         "OK",
         "UNIMPLEMENTED",
         "a status without a name",
