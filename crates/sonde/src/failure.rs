@@ -10,7 +10,7 @@ use logbook::store::StoreError;
 use report::layout::{Page, Piece, Style};
 
 use crate::exit::Exit;
-use crate::words;
+use crate::{masking, words};
 
 /// The end of a command that could not do its work.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,11 +50,24 @@ impl Failure {
         self
     }
 
+    /// The same without passwords.
+    fn masked(&self) -> Self {
+        let mask = |text: &String| masking::text(text).into_owned();
+        let logbook::failure::Failure { what, to_whom, hint, .. } = &self.told;
+        let told = logbook::failure::Failure {
+            what: mask(what),
+            to_whom: to_whom.as_ref().map(mask),
+            hint: hint.as_ref().map(mask),
+            ..self.told.clone()
+        };
+        Self { exit: self.exit, usage: self.usage.clone(), told }
+    }
+
     /// The lines for a person, words wrapped at the style's width.
     pub fn lines(&self, style: &Style) -> String {
-        let mut page = Page::new(*style);
-        say(&mut page, "error:", &self.told.what);
-        if let Some(hint) = &self.told.hint {
+        let (mut page, told) = (Page::new(*style), self.masked().told);
+        say(&mut page, "error:", &told.what);
+        if let Some(hint) = &told.hint {
             say(&mut page, "try:", hint);
         }
         if let Some(usage) = &self.usage {
@@ -66,8 +79,9 @@ impl Failure {
 
     /// The lines that a command of another program's form prints.
     pub fn text(&self) -> String {
-        let mut text = format!("error: {}\n", self.told.what);
-        for (before, more) in [("hint:  ", &self.told.hint), ("\n", &self.usage)] {
+        let told = self.masked().told;
+        let mut text = format!("error: {}\n", told.what);
+        for (before, more) in [("hint:  ", &told.hint), ("\n", &self.usage)] {
             if let Some(more) = more {
                 text.extend([before, more, "\n"]);
             }
@@ -77,12 +91,12 @@ impl Failure {
 
     /// The document for a program.
     pub fn document(&self) -> String {
-        ErrorDocument::new(self.told.clone()).to_text()
+        ErrorDocument::new(self.masked().told).to_text()
     }
 
     /// The same as the last of the events.
     pub fn line(&self) -> String {
-        Line::Error(Box::new(self.told.clone())).to_json()
+        Line::Error(Box::new(self.masked().told)).to_json()
     }
 }
 
@@ -137,6 +151,17 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
+
+    #[test_case("redis"; "a protocol with a password of its own")]
+    #[test_case("postgres"; "one with a login")]
+    #[test_case("amqp"; "one that is not spoken")]
+    fn a_password_is_said_nowhere(scheme: &str) {
+        let url = format!("{scheme}://me:secret@db1");
+        let failure = Failure::usage(format!("invalid value '{url}'")).hint(format!("not {url}")).about(&url);
+        for told in [failure.lines(&Style::default()), failure.text(), failure.document(), failure.line()] {
+            assert!(told.contains("me:***@db1") && !told.contains("secret"), "{told}");
+        }
+    }
 
     #[test]
     fn text_and_document_say_the_same() {

@@ -8,6 +8,7 @@ mod cli;
 mod command;
 mod exit;
 mod failure;
+mod masking;
 mod output;
 mod persona;
 mod program;

@@ -3,6 +3,7 @@
 mod mix;
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -35,6 +36,7 @@ use protocol::tls::{Terms, TlsError, Trust};
 use self::mix::Asker;
 use crate::command::value::Far;
 use crate::failure::Failure;
+use crate::masking;
 use crate::program::PROGRAM;
 use crate::system::variable;
 
@@ -90,7 +92,7 @@ impl FromStr for Whom {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (host, target) = rest.split_at(end);
         let (user, host) = host.rsplit_once('@').map_or((None, host), |(user, host)| (Some(user), host));
-        if user.is_some_and(|user| user.contains(':')) {
+        if user.is_some_and(|user| user.contains(':')) || masking::password(rest).is_some() {
             return Err("has a password, which everybody on this host can read there: use --password-file".into());
         }
         let target = target.split('#').next().unwrap_or_default().to_owned();
@@ -149,7 +151,8 @@ pub struct ApplicationOptions {
     /// HTTP: a file to send as the body
     #[arg(long, value_name = "FILE")]
     pub body: Option<PathBuf>,
-    /// HTTP: status codes that count as answered, as in 2xx or 200,404; others count as refused [default: all but 429, 502, 503 and 504]
+    /// HTTP: status codes that count as answered, as in 2xx or 200,404; others count as refused [default: all but 408, 429, 502, 503
+    /// and 504]
     #[arg(long, value_name = "STATUSES", value_parser = expected)]
     pub expect: Option<Expected>,
     /// Ask the requests of this TOML file, drawn by their weights or in its order [default: one thing over and over]
@@ -388,6 +391,18 @@ impl ApplicationOptions {
         })
     }
 
+    /// The note on a password that other users of this host can read in its file; absent where they cannot.
+    pub fn note_on_password(&self) -> Option<String> {
+        let path = self.password_file.as_deref()?;
+        // A pipe has a mode too, and is read by whoever holds its end.
+        let facts = fs::metadata(path).ok().filter(|facts| facts.is_file() && facts.mode() & 0o077 != 0)?;
+        let (name, mode) = (path.display().to_string(), facts.mode() & 0o777);
+        let word = report::shell::word(&name);
+        Some(format!(
+            "note: {name}: other users of this host can read this password (mode {mode:o}); chmod 600 {word}\n"
+        ))
+    }
+
     fn login(&self, whom: &Whom, target: &str, of: &LoginWords) -> Result<Login, Failure> {
         let database = target.trim_start_matches('/');
         if database.contains(['/', '?', '\0']) {
@@ -605,6 +620,8 @@ fn question(target: &str) -> Result<Question, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use test_case::test_case;
 
     use super::*;
@@ -651,6 +668,7 @@ mod tests {
 
     #[test_case("gopher://db1", "begins with gopher://"; "a protocol that is not spoken")]
     #[test_case("postgres://user:word@db1", "has a password"; "a password")]
+    #[test_case("postgres://user:wo/rd@db1", "has a password"; "a password with a slash")]
     #[test_case("redis://user@db1", "redis has no login"; "a name")]
     #[test_case("postgres://me@db1/a/b", "is not a database"; "a path")]
     #[test_case("redis://", "is not a host"; "no host")]
@@ -670,6 +688,20 @@ mod tests {
             ["db1", "db1:80", "db1:81", "[fe80::1%eth0]:81"].map(host),
             ["db1", "db1", "db1:81", "[fe80::1]:81"]
         );
+    }
+
+    #[test_case(0o644, Some("(mode 644); chmod 600 "); "anybody")]
+    #[test_case(0o640, Some("(mode 640); chmod 600 "); "a group")]
+    #[test_case(0o600, None; "nobody else")]
+    fn who_can_read_a_password_is_said(mode: u32, told: Option<&str>) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+        let options =
+            ApplicationOptions { password_file: Some(file.path().to_owned()), ..ApplicationOptions::default() };
+        let note = options.note_on_password();
+        assert_eq!(note.is_some(), told.is_some());
+        assert!(note.is_none_or(|note| note.contains(told.unwrap_or_default())));
+        assert_eq!(ApplicationOptions::default().note_on_password(), None);
     }
 
     #[test_case("2xx,404", &Ok(Expected::Only { statuses: vec![404], classes: vec![2] }))]

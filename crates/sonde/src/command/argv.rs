@@ -12,7 +12,7 @@ use crate::command::foreign;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::program;
+use crate::{masking, program};
 
 /// The facts that a glance at the words tells before, and even if, they parse.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,7 +169,7 @@ pub fn answer(error: &clap::Error, verbose: bool, output: &Output) -> Result<Exi
 
 /// The error for a command line that is none of ours.
 pub fn failure(error: &clap::Error) -> Failure {
-    let mut failure = of_clap(&error.render().to_string());
+    let mut failure = of_clap(&rendered(error));
     if is_far_fetched(error) {
         failure.told.hint = failure.usage.as_deref().and_then(listed_by);
     }
@@ -177,6 +177,15 @@ pub fn failure(error: &clap::Error) -> Failure {
         failure.told.hint = Some(hint);
     }
     failure
+}
+
+/// Clap's message, in which a URL has no password, whatever signs that has.
+fn rendered(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    match error.get(ContextKind::InvalidValue) {
+        Some(ContextValue::String(value)) => text.replace(value.as_str(), &masking::word(value)),
+        _ => text,
+    }
 }
 
 /// Takes clap's message apart: `error: …`, tips, `Usage: …`.
@@ -304,6 +313,17 @@ mod tests {
         let bare = Bare::at(&line(&[word]), &definition).unwrap();
         assert_eq!(bare.nearest(&definition).as_deref(), meant);
         assert_eq!(bare.is_mistyped(&definition), meant.is_some());
+    }
+
+    #[test_case("redis://me:se cret'@db1"; "a space and a quotation mark")]
+    #[test_case("rediss://me:se/cret@db1"; "a slash")]
+    #[test_case("amqp://me:secret@db1"; "a protocol that is not spoken")]
+    fn a_password_on_the_command_line_is_not_repeated(url: &str) {
+        for argv in [&["look", url][..], &["rtt", url], &["load", url], &["check", url], &["throughput", url]] {
+            let error = crate::cli::definition().try_get_matches_from(line(argv)).expect_err("a password");
+            let told = failure(&error).lines(&report::layout::Style::default());
+            assert!(!told.contains("cret") && told.contains("me:***@db1"), "{argv:?}: {told}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::output::Output;
 /// # Errors
 /// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
 pub fn run(options: LoadOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    options.application.note_on_password().iter().for_each(|note| output.note(note));
     let reply_every = options.shape.reply_every.unwrap_or(1);
     let hunt = Hunt::of(&options.find, &options.schedule, reply_every)?;
     let plan = plan::of(options)?;

@@ -47,6 +47,7 @@ use crate::words;
 /// # Errors
 /// A plan that makes no sense, a file that cannot be made, a far side that cannot be measured.
 pub fn run(options: RttOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
+    options.application.note_on_password().iter().for_each(|note| output.note(note));
     let plan = Plan::of(options)?;
     let native = plan.protocol == Protocol::Native;
     let asked = if native { plan.asked.over_several().with_pause() } else { plan.asked };

@@ -65,7 +65,13 @@ pub fn base(host: Option<&String>, options: &[String]) -> Result<Words, Failure>
             }
         }
     }
-    base.method()?;
+    let forced = base.options.iter().any(|said| said.name == "--force");
+    if base.method()?.traffic.application().is_some() && !forced {
+        return Err(Failure::usage(
+            "it asks back to back too, which loads a program at work, and its other users wait",
+        )
+        .hint("add --force where that is meant; without it, measure at one interval: sonde rtt"));
+    }
     Ok(base)
 }
 
@@ -190,6 +196,16 @@ mod tests {
             let stamped = |words: &Words| words.options.iter().any(|said| said.name == "--stamps");
             assert!(settings.words.len() > 8 && settings.words.iter().all(|words| words.method().is_ok()), "{url}");
             assert_eq!(settings.words.iter().any(stamped), has_parts, "{url}");
+        }
+    }
+
+    /// The hint helps: asking more rarely does not, because back to back is among the intervals.
+    #[test]
+    fn a_program_at_work_is_not_loaded_without_a_word() {
+        for options in [&[][..], &["--every".to_owned(), "10ms".to_owned()]] {
+            let told = base(Some(&"redis://127.0.0.1".to_owned()), options).unwrap_err().told;
+            assert!(told.what.contains("back to back"), "{}", told.what);
+            assert!(told.hint.is_some_and(|hint| hint.contains("--force") && !hint.contains("--every")));
         }
     }
 

@@ -108,7 +108,7 @@ fn each_protocol_has_words_of_its_own(url: &str, entry: &str, expected: &str) {
 #[test_case("http://db1", "[[request]]\nweight = 1000001\n", "the largest is 1000000"; "a large weight")]
 #[test_case("http://db1", "\n\n[[request]]\ncommand = \"GET a\"\n", "line 3: a request of http has no `command`"; "a word of another protocol")]
 #[test_case("redis://db1", "[[request]]\n[[request]]\ncommand = \"GET a\"\n", "line 1: a request of redis has a `command`"; "nothing asked")]
-#[test_case("redis://db1", "[[request]]\ncommand = \"AUTH secret\"\n", "AUTH carries a password"; "a password")]
+#[test_case("redis://db1", "[[request]]\ncommand = \"AUTH secret\"\n", "AUTH contains a password"; "a password")]
 #[test_case("redis://db1", "[[request]]\nname = \"\"\ncommand = \"PING\"\n", "a name has 1 to 64 characters"; "no name")]
 #[test_case("http://db1", "order = \"sequence\"\n[[request]]\nweight = 2\n", "line 2: in a sequence"; "a weight in a sequence")]
 #[test_case("http://db1", "[[request]]\nbody = \"a\"\nbody-file = \"body.json\"\n", "exclude each other"; "two bodies")]
