@@ -413,7 +413,8 @@ pub struct SocketFacts {
     pub kernel_min_rtt_ns: Option<Nanos>,
     /// Kind of socket that carried ICMP: `ping` (unprivileged) or `raw`.
     pub icmp_socket: Option<String>,
-    /// ICMP errors that came in place of replies, a count of each by its text; absent: none, or nobody looked.
+    /// ICMP errors that came in place of replies, warm-up included, a count of each by its text, behind which stands the sender where it is another
+    /// than the peer; absent: none, or nobody looked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub icmp_errors: BTreeMap<String, u64>,
     /// Batches of one-way messages, warm-up included; absent where none were requested.

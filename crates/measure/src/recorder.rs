@@ -104,6 +104,8 @@ impl Recorder {
 
     /// Recording starts at `now`; `first` is how long the very first exchange of the warm-up took.
     pub fn begin(&mut self, now: Instant, first: Option<Nanos>) {
+        // In the warm-up too messages may have come that answer nothing.
+        self.counts = Counts::default();
         self.began = now;
         self.edge = Edge::at(now);
         self.gaps.begin(now);

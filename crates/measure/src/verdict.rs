@@ -272,6 +272,21 @@ pub enum Warning {
         /// Requests whose reply did not come, a count.
         lost: u64,
     },
+    /// Requests were answered by something that is no reply to them.
+    Corrupt {
+        /// Such requests, a count.
+        count: u64,
+        /// Requests sent, a count.
+        sent: u64,
+        /// The first such answer and the reason, in words; absent where it was not kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seen: Option<String>,
+    },
+    /// A program at work sent replies that nobody asked for, over a connection on which replies without numbers answer by their order.
+    Unasked {
+        /// Such replies, a count.
+        count: u64,
+    },
     /// Messages of a load were lost on the way there.
     LostOnTheWay {
         /// Messages lost on the way there, a count.

@@ -3,7 +3,7 @@
 //! An ICMP error may be found by the call that sends the next message. Then that message is sent again, and the next
 //! call that receives reports the error: it is about an earlier message.
 
-mod complaints;
+pub mod complaints;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +28,7 @@ use crate::clock::{Monotonic, wall};
 use crate::pace;
 use crate::socket::{many, queue};
 use crate::stop::Stop;
-use complaints::Complaints;
+use complaints::{Complaints, IcmpErrors};
 
 /// As often a message is sent again that others' errors kept from leaving.
 const TRIES: u32 = 8;
@@ -48,6 +48,8 @@ pub struct Datagram {
     echo: Option<Echo>,
     /// Refusals of messages that are still out, as far as they were found and not told yet.
     refused: VecDeque<Fault>,
+    /// All that came so far, by sender and kind.
+    errors: Arc<IcmpErrors>,
     /// True where each message has its end before the next is sent.
     one_by_one: bool,
     room: Room,
@@ -69,6 +71,7 @@ impl Datagram {
             segments: false,
             echo: None,
             refused: VecDeque::new(),
+            errors: Arc::default(),
             one_by_one: false,
             room: Room::default(),
             stop,
@@ -100,6 +103,11 @@ impl Datagram {
         self.one_by_one = true;
     }
 
+    /// Counts of the ICMP errors that come for it, warm-up included, shared with the thread that receives.
+    pub fn errors(&self) -> Arc<IcmpErrors> {
+        Arc::clone(&self.errors)
+    }
+
     /// The socket itself, to read back what it got.
     pub fn socket(&self) -> &Socket {
         &self.socket
@@ -121,7 +129,9 @@ impl Datagram {
 
 impl Datagram {
     fn complaints(&self) -> Complaints {
-        Complaints::take(self.socket.as_fd(), self.echo.as_ref())
+        let found = Complaints::take(self.socket.as_fd(), self.echo.as_ref());
+        self.errors.count(&found);
+        found
     }
 
     /// Handles an error of a call that receives. It may be about another program's message: then there is none. Where

@@ -4,10 +4,13 @@
 //! Requests that went down with a connection are reported as refused, one by one. While a connection is made anew the
 //! others of its thread are not read.
 
+mod again;
 mod opening;
 pub mod phases;
 mod reading;
 mod secured;
+#[cfg(test)]
+mod tests;
 pub mod turns;
 
 use std::collections::VecDeque;
@@ -151,6 +154,12 @@ pub struct Framed<S: Speech> {
     starved: bool,
     /// Octets read of the reply under way.
     read: u64,
+    /// Replies that answer no request and that the engine has not been told of.
+    unasked: u64,
+    /// Set where a part of a reply was there before the only request that is out was sent: that reply is to none.
+    early: bool,
+    /// Set where the latest reply had no number: a reply that nobody asked for would be taken for the next request's.
+    by_order: bool,
     /// Rest of a request, or of an answer to an unrequested message, as it goes over the connection.
     unsent: Vec<u8>,
     /// Octets of such answers since nothing was left.
@@ -161,6 +170,12 @@ pub struct Framed<S: Speech> {
     outstanding: VecDeque<u64>,
     /// The numbers of those that went down with a connection and are still to be told so.
     lost: VecDeque<u64>,
+    /// The numbers of those that a server left behind and that are asked once more on the next connection.
+    again: VecDeque<u64>,
+    /// Requests numbered below this are not asked once more: they may have been.
+    asked_again: u64,
+    /// Set where requests differ by their number alone.
+    alike: bool,
     /// The number of the request that the latest refusal is about.
     blamed: Option<u64>,
     /// Nothing more can be asked on this connection.
@@ -216,11 +231,17 @@ impl<S: Speech> Framed<S> {
             end: 0,
             starved: true,
             read: 0,
+            unasked: 0,
+            early: false,
+            by_order: false,
             unsent: Vec::new(),
             owed: 0,
             numbered: 0,
             outstanding: VecDeque::new(),
             lost: VecDeque::new(),
+            again: VecDeque::new(),
+            asked_again: 0,
+            alike: false,
             blamed: None,
             spent: false,
             fruitful: false,
@@ -306,12 +327,30 @@ impl<S: Speech> Framed<S> {
     #[cold]
     fn suffer(&mut self, trouble: &Trouble, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
         let had = !self.outstanding.is_empty();
+        let foreign = self.keep_foreign(trouble);
         self.broke();
-        if matches!(trouble, Trouble::Foreign(_)) && had {
+        if foreign {
+            // In place of the reply to the oldest that is out, or of none.
+            let form = if had { &Digest::CORRUPT } else { &Digest::UNASKED };
             self.lost.pop_front();
-            return Ok(deliver(&Digest::CORRUPT, buffer));
+            return Ok(deliver(form, buffer));
         }
         self.refusal().map_or(Ok(None), Err)
+    }
+
+    /// True where the trouble is that what came is none of the protocol, which is kept to be shown.
+    #[cold]
+    fn keep_foreign(&self, trouble: &Trouble) -> bool {
+        let Trouble::Foreign(why) = trouble else { return false };
+        if self.records() {
+            self.tally.keep_unread(why, &self.incoming[self.begin..self.end]);
+        }
+        true
+    }
+
+    /// True where the latest request is recorded: it is none of a warm-up.
+    fn records(&self) -> bool {
+        self.tally.records(self.numbered.wrapping_sub(1))
     }
 
     /// The next request that went down with its connection. Where one is out at a time, those before the latest were given up long ago.
@@ -331,16 +370,27 @@ impl<S: Speech> Framed<S> {
         if self.lost.is_empty() { None } else { self.told_lost() }
     }
 
-    /// Between requests: reads and discards the server's data, and notices an end of the connection.
+    /// Between requests: reads the server's data, of which no part is a reply to the next request, and notices an end of the connection.
     #[cold]
     fn tidy(&mut self) {
         for _ in 0..LOOKS {
             match self.look(RecvFlags::DONTWAIT) {
-                Ok(Look::Reply(_) | Look::Something) if !self.spent => {}
+                Ok(Look::Reply(_)) if !self.spent => self.unasked += 1,
+                Ok(Look::Something) if !self.spent => {}
                 Ok(_) => return,
-                Err(_) => return self.spend(),
+                Err(trouble) => {
+                    self.unasked += u64::from(self.keep_foreign(&trouble));
+                    return self.spend();
+                }
             }
         }
+    }
+
+    /// The next reply that answers no request, told to the engine in its place.
+    #[cold]
+    fn tell_unasked(&mut self, buffer: &mut [u8]) -> Option<usize> {
+        self.unasked -= 1;
+        deliver(&Digest::UNASKED, buffer)
     }
 
     /// Sends octets outside of any timed request.
@@ -414,11 +464,23 @@ impl<S: Speech> Framed<S> {
         message: &[u8],
         hand: impl FnOnce(&Socket, &[u8], SendFlags) -> Result<usize, Errno>,
     ) -> Result<(), Fault> {
+        self.put_as(self.numbered.wrapping_sub(1), message, hand)
+    }
+
+    /// The same of request `number`.
+    #[inline]
+    fn put_as(
+        &mut self,
+        number: u64,
+        message: &[u8],
+        hand: impl FnOnce(&Socket, &[u8], SendFlags) -> Result<usize, Errno>,
+    ) -> Result<(), Fault> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let request = message;
         let message = self.secured.as_mut().map_or(message, |secured| secured.seal(message));
         let result = if self.unsent.is_empty() { hand(&self.socket, message, flags) } else { Ok(0) };
-        self.outstanding.push_back(self.numbered.wrapping_sub(1));
+        self.early = self.outstanding.is_empty() && (self.begin < self.end || self.read > 0);
+        self.outstanding.push_back(number);
         self.speech.asked(request);
         match result {
             Ok(count) if count == message.len() => Ok(()),
@@ -440,6 +502,7 @@ impl<S: Speech> Framed<S> {
 
     fn has_more(&self) -> bool {
         !self.lost.is_empty()
+            || !self.again.is_empty()
             || self.begin < self.end && !self.starved
             || self.secured.as_ref().is_some_and(Secured::has_more)
     }
@@ -494,7 +557,7 @@ impl<S: Speech> Link for Framed<S> {
         }
         if self.outstanding.is_empty()
             && !self.spent
-            && (self.has_unread() || Monotonic::now() > self.heard.after(IDLE))
+            && (self.by_order || self.has_unread() || Monotonic::now() > self.heard.after(IDLE))
         {
             self.tidy();
         }
@@ -552,8 +615,14 @@ impl<S: Speech> Link for Framed<S> {
 
     #[inline]
     fn receive(&mut self, buffer: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
+        if !self.again.is_empty() {
+            self.ask_again();
+        }
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
+        }
+        if self.unasked > 0 {
+            return Ok(self.tell_unasked(buffer));
         }
         let flags = if self.spinning { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
         while !self.spent {
@@ -569,13 +638,19 @@ impl<S: Speech> Link for Framed<S> {
                 return Ok(None);
             }
         }
-        Ok(None)
+        self.refusal().map_or(Ok(None), Err)
     }
 
     #[inline]
     fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
+        if !self.again.is_empty() {
+            self.ask_again();
+        }
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
+        }
+        if self.unasked > 0 {
+            return Ok(self.tell_unasked(buffer));
         }
         if self.spent {
             // Early rather than when the next request is due; a failure here is reported by that one.
@@ -583,15 +658,12 @@ impl<S: Speech> Link for Framed<S> {
             return Ok(None);
         }
         for _ in 0..LOOKS {
-            let unasked = self.outstanding.is_empty();
             match self.look(RecvFlags::DONTWAIT) {
-                Ok(Look::Reply(digest)) if unasked && digest.reply.number.is_none() => {
-                    return Ok(deliver(&Digest::UNASKED, buffer));
-                }
                 Ok(Look::Reply(digest)) => {
                     self.heard = Monotonic::now();
                     return Ok(deliver(&digest.encode(), buffer));
                 }
+                Ok(Look::Something) if self.unasked > 0 => return Ok(self.tell_unasked(buffer)),
                 Ok(Look::Something) => {}
                 Ok(Look::Nothing) => return Ok(None),
                 Err(trouble) => return self.suffer(&trouble, buffer),

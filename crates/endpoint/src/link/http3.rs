@@ -426,7 +426,9 @@ impl Http3 {
             return Err(refused);
         }
         self.fruitful = false;
-        self.tally.renewed();
+        if self.tally.records(self.numbered.wrapping_sub(1)) {
+            self.tally.renewed();
+        }
         Ok(())
     }
 

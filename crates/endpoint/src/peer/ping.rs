@@ -153,7 +153,7 @@ impl Prepared {
         let waiting = test.method.waiting;
         let link = EchoLink::new(socket, to, echo, test.payload.clone(), waiting, teller, halt.clone());
         let flow = Flow { link, wire: echo, index: 0, request, reply, expected };
-        let opened = std::iter::once(Connection { flow, facts, refused: None, handed: None }).collect();
+        let opened = std::iter::once(Connection { flow, facts, refused: None, handed: None, errors: None }).collect();
         let mut watch = Watch::start(Reader::host(test.program.clone()).towards(test.address.ip()));
         let mut listener = Listener { sightings, audience, halt: &halt, enough: false };
         let mut scene = Scene {

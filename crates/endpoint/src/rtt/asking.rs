@@ -105,8 +105,11 @@ pub(super) fn against(
                 .iter()
                 .zip(0..)
                 .map(|(tally, flow)| {
-                    let (connection, taken) =
+                    let (mut connection, taken) =
                         stream(flow, (talk, application.tls.as_ref(), anew.as_ref()), tally, &scene)?;
+                    if mixing.is_none() {
+                        connection.flow.link.ask_alike();
+                    }
                     let turns = mixing.as_ref().and_then(|mixing| mixing.turns(flow));
                     let connection = connection.with_wire(|wire| wire.mixing(turns));
                     steps.push(taken);
@@ -203,7 +206,7 @@ fn stream(
     let wire = Asking::new(talk, Arc::clone(tally));
     let flow =
         Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
-    Ok((Connection { flow, facts, refused, handed: None }, steps))
+    Ok((Connection { flow, facts, refused, handed: None, errors: None }, steps))
 }
 
 fn door(flow: u32, tls: Option<&Terms>, anew: Option<&Arc<Book>>, scene: &Scene<'_>) -> Door {
@@ -239,7 +242,7 @@ fn over_quic(
     let wire = Asking::new(question.clone(), Arc::clone(tally)).mixing(turns);
     let flow =
         Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
-    Ok((Connection { flow, facts, refused: None, handed: None }, steps))
+    Ok((Connection { flow, facts, refused: None, handed: None, errors: None }, steps))
 }
 
 /// Messages of a program that is asked over UDP, and the size of the buffer for a reply. Each socket has its own
@@ -293,6 +296,7 @@ fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind, bool) -> String) -> Repli
         }
         replies.others += tally.others();
         replies.renewals += tally.renewals();
+        replies.unread = replies.unread.or_else(|| tally.unread().map(str::to_owned));
     }
     replies
 }

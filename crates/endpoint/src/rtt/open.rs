@@ -288,14 +288,14 @@ impl Opening<'_> {
     fn icmp(&self, flow: u16) -> Result<Connection<Datagram, Echo>, EndpointError> {
         let icmp::Opened { socket, kind, echo } = icmp::open(self.peer, &self.method.socket)?;
         let echo = echo.keeping_checksum();
-        let Connection { mut flow, refused, handed, .. } =
+        let Connection { mut flow, refused, handed, errors, .. } =
             self.datagram(socket, echo, u32::from(flow), icmp::request_length(self.method))?;
         flow.link.carries(echo);
         let facts = echo_facts(flow.link.socket(), self.peer.ip().to_string(), Some(kind.to_string()));
         // A raw IPv4 socket puts the IP header in front, whose length varies: there the checksum shows a cut reply.
         let bare = kind == icmp::SocketName::Ping || self.peer.is_ipv6();
         let expected = bare.then_some(flow.request.len());
-        Ok(Connection { flow: Flow { expected, ..flow }, facts, refused, handed })
+        Ok(Connection { flow: Flow { expected, ..flow }, facts, refused, handed, errors })
     }
 
     fn datagram<W: Wire>(
@@ -364,7 +364,7 @@ impl Opening<'_> {
         let reply = vec![0; reply_length];
         let wire = Apart::new(wire);
         let flow = Flow { link, wire, index: u32::from(flow), request, reply, expected: Some(reply_length) };
-        Ok(Connection { flow, facts, refused: None, handed: None })
+        Ok(Connection { flow, facts, refused: None, handed: None, errors: None })
     }
 }
 

@@ -264,7 +264,7 @@ impl Sender<'_> {
         // One byte more, so that an answer that is too long is seen as it is.
         let (request, reply) = (vec![0; length], vec![0; length + 1]);
         let flow = Flow { link, wire, index, request, reply, expected: None };
-        Ok(Connection { flow, facts, refused, handed: None })
+        Ok(Connection { flow, facts, refused, handed: None, errors: None })
     }
 
     /// The packets of the session over `socket`; of irtt's, the shortest time between two, and the end.

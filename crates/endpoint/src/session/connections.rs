@@ -19,6 +19,7 @@ use crate::error::EndpointError;
 use crate::facts::socket::socket_facts;
 use crate::link::batching::Handed;
 use crate::link::datagram::Datagram;
+use crate::link::datagram::complaints::IcmpErrors;
 use crate::link::stamping::Stamping;
 use crate::link::stream::{PIECE, Stream};
 use crate::stop::Stop;
@@ -35,6 +36,8 @@ pub struct Connection<L, W> {
     pub refused: Option<String>,
     /// Counts of the batches that leave it; absent where messages leave one by one.
     pub handed: Option<Arc<Handed>>,
+    /// Counts of the ICMP errors that come for it; absent where nobody looks for them.
+    pub errors: Option<Arc<IcmpErrors>>,
 }
 
 impl<L, W> Connection<L, W> {
@@ -52,13 +55,16 @@ pub struct Opened<L, W> {
     flows: Vec<Flow<L, W>>,
     sockets: Vec<SocketFacts>,
     handed: Vec<Option<Arc<Handed>>>,
+    errors: Vec<Option<Arc<IcmpErrors>>>,
     refused: Option<String>,
 }
 
 impl<L, W> FromIterator<Connection<L, W>> for Opened<L, W> {
     fn from_iter<I: IntoIterator<Item = Connection<L, W>>>(connections: I) -> Self {
-        let mut opened = Self { flows: Vec::new(), sockets: Vec::new(), handed: Vec::new(), refused: None };
-        for Connection { flow, facts, refused, handed } in connections {
+        let mut opened =
+            Self { flows: Vec::new(), sockets: Vec::new(), handed: Vec::new(), errors: Vec::new(), refused: None };
+        for Connection { flow, facts, refused, handed, errors } in connections {
+            opened.errors.push(errors);
             opened.flows.push(flow);
             opened.sockets.push(facts);
             opened.handed.push(handed);
@@ -79,7 +85,13 @@ pub fn stream<W>(socket: Socket, wire: W, index: u32, method: &Method, stop: &St
     link.stamping = stamping;
     let (request, reply) = (vec![0; lengths.0.min(PIECE)], vec![0; lengths.1.min(PIECE)]);
     let expected = Some(reply.len());
-    Connection { flow: Flow { link, wire, index, request, reply, expected }, facts, refused, handed: None }
+    Connection {
+        flow: Flow { link, wire, index, request, reply, expected },
+        facts,
+        refused,
+        handed: None,
+        errors: None,
+    }
 }
 
 /// A connected socket of datagrams, of which requests have `length` bytes; what replies have is left open.
@@ -100,10 +112,11 @@ pub fn datagram<W>(
         link.go_one_by_one();
     }
     let handed = method.traffic.load().and_then(|load| load.batch).map(|batch| link.batch(batch.by));
+    let errors = Some(link.errors());
     // Room for an IPv4 header with all its options, which a raw socket puts in front.
     let reply = vec![0; length + 61];
     let flow = Flow { link, wire, index, request: vec![0; length], reply, expected: None };
-    Connection { flow, facts, refused, handed }
+    Connection { flow, facts, refused, handed, errors }
 }
 
 fn stamping(socket: &Socket, method: &Method) -> Stamping {
@@ -120,7 +133,7 @@ where
     L: Link + Send,
     W: Wire + Send,
 {
-    let Opened { flows, mut sockets, handed, refused } = opened;
+    let Opened { flows, mut sockets, handed, errors, refused } = opened;
     // Kept open beside the links, so that what TCP counted can be read when the threads have ended.
     let beside: Vec<Option<Socket>> =
         flows.iter().map(|flow| socket_of(&flow.link).and_then(|socket| socket.try_clone().ok())).collect();
@@ -145,6 +158,9 @@ where
     }
     for (facts, handed) in sockets.iter_mut().zip(handed) {
         facts.batched = handed.map(|handed| handed.told());
+    }
+    for (facts, errors) in sockets.iter_mut().zip(errors) {
+        facts.icmp_errors = errors.map(|errors| errors.told(scene.peer.ip())).unwrap_or_default();
     }
     gathered.sockets = sockets;
     gathered.stamps_refused = refused;

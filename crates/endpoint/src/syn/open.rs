@@ -133,7 +133,7 @@ fn connection<W>(
     link.stamping = stamping;
     let (request, reply) = (vec![0; length], vec![0; HEAD + ANSWER]);
     let flow = Flow { link, wire, index: 0, request, reply, expected: None };
-    Connection { flow, facts, refused, handed: None }
+    Connection { flow, facts, refused, handed: None, errors: None }
 }
 
 /// The address probes come from: the checksum covers it. Connecting a UDP socket looks the route up, and sends nothing.

@@ -19,8 +19,12 @@ pub struct Replies {
     pub shortest_bytes: Option<Bytes>,
     /// The longest.
     pub longest_bytes: Option<Bytes>,
-    /// Connections that were made anew because the server had ended one; outside of all times.
+    /// Connections that were made anew, outside of all times, because the server had ended one or had sent what is no reply. Those of the warm-up
+    /// are left out.
     pub renewals: u64,
+    /// The first octets, escaped where they do not print, that came where a reply was due and were none, and the reason; absent where each was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<String>,
     /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; of HTTP/3 that of QUIC, which has the
     /// TLS handshake within it. Absent where there is no connection.
     pub connect_ns: Option<Nanos>,

@@ -13,6 +13,15 @@ fn closed(exact: usize) -> Recorder {
 }
 
 #[test]
+fn what_answers_nothing_in_the_warm_up_is_not_counted() {
+    let mut recorder = Recorder::new(LoopKind::Closed, 2);
+    recorder.stray();
+    recorder.begin(Instant(5), None);
+    recorder.stray();
+    assert_eq!(recorder.finish(Instant(9)).counts.strays, 1);
+}
+
+#[test]
 fn moments_and_extremes_are_exact() {
     let mut recorder = closed(16);
     for rtt in [30_u64, 10, 20] {

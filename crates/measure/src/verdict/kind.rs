@@ -45,6 +45,8 @@ impl Warning {
             Self::SizeUnanswered { .. } => "size-unanswered",
             Self::Lost { .. } => "lost",
             Self::Altered { .. } => "altered",
+            Self::Corrupt { .. } => "corrupt",
+            Self::Unasked { .. } => "unasked",
             Self::LostOnTheWay { .. } => "lost-on-the-way",
             Self::Retransmitted { .. } => "retransmitted",
             Self::Refused { .. } => "refused",

@@ -64,6 +64,8 @@ impl Warning {
             | Self::SizeUnanswered { .. }
             | Self::Lost { .. }
             | Self::Altered { .. }
+            | Self::Corrupt { .. }
+            | Self::Unasked { .. }
             | Self::LostOnTheWay { .. } => Group::Fates,
             Self::TicksMissed { .. } | Self::RateNotAchieved { .. } | Self::BehindSchedule { .. } => Group::Schedule,
             Self::Throttled { .. }

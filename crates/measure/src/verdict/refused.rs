@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum RefusedBy {
     /// TCP resets: no ICMP error came. From the peer's host, or from a box that resets in its place.
     Reset,
+    /// ICMP errors (port unreachable) of the peer's host itself: nothing listens on the port there.
+    PortUnreachable,
     /// ICMP errors (destination unreachable), from the peer's host or from a hop before it.
     IcmpError,
     /// ICMP errors (hop limit exceeded), from a hop: packets go round, or the way is longer than their TTL.

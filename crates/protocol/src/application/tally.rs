@@ -1,8 +1,10 @@
 //! Counts of the replies of a connection by kind. Written by the one thread that reads them, read when it has ended.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::speech::Kind;
+use crate::native::stranger::Saw;
 
 /// Kinds that are told apart on one connection; those beyond are counted together.
 const KINDS: usize = 16;
@@ -22,6 +24,8 @@ pub struct Tally {
     recorded: AtomicU64,
     /// The second after 1970 at which the first of the server's certificates ends; 0: not known.
     certified_until: AtomicU64,
+    /// The first octets in the place of a reply that were none, in words.
+    unread: OnceLock<String>,
 }
 
 impl Tally {
@@ -81,6 +85,18 @@ impl Tally {
         Some(self.certified_until.load(Ordering::Relaxed)).filter(|until| *until > 0)
     }
 
+    /// These octets came where a reply was read, and are none for this reason: the first such are kept.
+    #[cold]
+    pub fn keep_unread(&self, why: &str, octets: &[u8]) {
+        let excerpt = Saw::of(octets).excerpt;
+        self.unread.get_or_init(|| if excerpt.is_empty() { why.to_owned() } else { format!("{why}: \"{excerpt}\"") });
+    }
+
+    /// The first that were no reply, and the reason, in words; absent where there were none.
+    pub fn unread(&self) -> Option<&str> {
+        self.unread.get().map(String::as_str)
+    }
+
     /// The connection was made anew.
     pub fn renewed(&self) {
         add(&self.renewals);
@@ -136,6 +152,15 @@ mod tests {
         assert_eq!((tally.kinds().len(), tally.others()), (KINDS, 6));
         tally.count(Kind(u16::MAX), true, 0);
         assert_eq!(tally.others(), 7);
+    }
+
+    #[test]
+    fn the_first_that_is_no_reply_is_kept_in_words() {
+        let tally = Tally::default();
+        assert_eq!(tally.unread(), None);
+        tally.keep_unread("the reply is none of Redis", b"\x16\x03\x01\"\r\n");
+        tally.keep_unread("another", b"");
+        assert_eq!(tally.unread(), Some("the reply is none of Redis: \"\\x16\\x03\\x01\\\"\""));
     }
 
     #[test]

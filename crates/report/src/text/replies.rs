@@ -37,7 +37,8 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
     let prologue = replies.prologue_ns.map(|time| format!("greeting {time}"));
     let renewals = (replies.renewals > 0).then(|| {
         let count = number::count(replies.renewals, "connection made anew", "connections made anew");
-        format!("{count} because the server ended one")
+        let or = if replies.unread.is_some() { " or sent what is no reply" } else { "" };
+        format!("{count} because the server ended one{or}")
     });
     let secured = replies.tls_ns.map(|time| format!("TLS {time}"));
     let connections: Vec<String> = [opened, secured, prologue, renewals].into_iter().flatten().collect();

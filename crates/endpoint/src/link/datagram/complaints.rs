@@ -4,9 +4,13 @@
 //! The kernel keeps the latest ICMP error at the socket and fails the next call with it, even a send: its message has
 //! not left, and can.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
+use std::sync::Mutex;
 
-use protocol::icmp::echo::Echo;
+use protocol::icmp::echo::{Echo, Family};
+use protocol::icmp::error::IcmpError;
 use protocol::link::{Departure, Fault};
 use rustix::io::Errno;
 
@@ -24,6 +28,8 @@ pub struct Complaints {
     pub local: bool,
     /// Departure stamps of the latest message that asked for them.
     pub departure: Departure,
+    /// Sender, type and code of the errors behind them.
+    senders: Vec<(IpAddr, u8, u8)>,
     /// Error numbers of the errors that other hosts sent, whichever messages they are about.
     from_others: Vec<i32>,
 }
@@ -44,13 +50,14 @@ impl Complaints {
     }
 
     fn add(&mut self, report: Report, ours: bool) {
-        if report.from.is_none() {
+        let Some(from) = report.from else {
             self.local = true;
             return;
-        }
+        };
         self.from_others.push(report.errno);
         if ours {
             self.ours.push(refusal(report.errno));
+            self.senders.push((from, report.kind, report.code));
         }
     }
 
@@ -63,6 +70,33 @@ impl Complaints {
     /// that refuses the message may have an ICMP error sent as well, but fails the call by another number.
     pub fn explain(&self, errno: Errno) -> bool {
         !self.local && (self.from_others.contains(&errno.raw_os_error()) || never_of_a_send(errno))
+    }
+}
+
+/// Counts of the ICMP errors that came for a socket, by sender, type and code.
+#[derive(Debug, Default)]
+pub struct IcmpErrors(Mutex<BTreeMap<(IpAddr, u8, u8), u64>>);
+
+impl IcmpErrors {
+    /// Counts those among `found` that are about messages of ours.
+    pub(super) fn count(&self, found: &Complaints) {
+        let Ok(mut counts) = self.0.lock() else { return };
+        for error in &found.senders {
+            *counts.entry(*error).or_default() += 1;
+        }
+    }
+
+    /// The counts by the text of the error; where the sender is not `peer`, its address follows.
+    pub fn told(&self, peer: IpAddr) -> BTreeMap<String, u64> {
+        let mut told = BTreeMap::new();
+        for ((from, kind, code), count) in self.0.lock().iter().flat_map(|counts| counts.iter()) {
+            let family = if from.is_ipv6() { Family::V6 } else { Family::V4 };
+            let what = IcmpError::of(family, *kind, *code, 0);
+            let what = what.map_or_else(|| format!("type {kind}, code {code}"), |error| error.to_string());
+            let what = if *from == peer { what } else { format!("{what} from {from}") };
+            *told.entry(what).or_default() += count;
+        }
+        told
     }
 }
 

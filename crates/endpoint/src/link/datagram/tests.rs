@@ -75,6 +75,19 @@ fn an_error_of_an_earlier_message_does_not_keep_the_next_from_leaving(
     assert_eq!(link.try_receive(&mut buffer), Ok(None), "and no other");
 }
 
+#[test]
+fn icmp_errors_are_counted_by_kind_and_by_sender_where_it_is_not_the_peer() {
+    let (mut link, far) = scene(Waiting::Block);
+    let peer = far.local_addr().unwrap().ip();
+    let errors = link.errors();
+    assert_eq!(errors.told(peer), [].into());
+    let _far = refused(&mut link, far, 3);
+    assert_eq!(link.send(b"next"), Ok(()));
+    assert_eq!(errors.told(peer), [("port unreachable".to_owned(), 3)].into());
+    let elsewhere = format!("port unreachable from {peer}");
+    assert_eq!(errors.told(Ipv4Addr::new(10, 0, 0, 1).into()), [(elsewhere, 3)].into());
+}
+
 #[test_case(Waiting::Block; "blocking")]
 #[test_case(Waiting::Spin; "spinning")]
 fn each_of_several_refusals_is_told_once(waiting: Waiting) {

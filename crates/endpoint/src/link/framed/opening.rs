@@ -148,9 +148,19 @@ impl<S: Speech> Framed<S> {
         Ok(())
     }
 
-    /// Makes the connection anew, and opens it.
+    /// Makes the connection anew, opens it, and asks on it what was left on the one before.
     #[cold]
     pub(super) fn renew(&mut self) -> Result<(), Fault> {
+        match self.make_anew() {
+            Ok(()) => self.hand_over_again(),
+            Err(fault) => {
+                self.lost.append(&mut self.again);
+                Err(fault)
+            }
+        }
+    }
+
+    fn make_anew(&mut self) -> Result<(), Fault> {
         let refused = Fault::Refused(Errno::CONNRESET.raw_os_error());
         if self.fruitless >= MOST_FRUITLESS && !self.door.scheduled {
             return Err(Fault::Closed);
@@ -173,7 +183,9 @@ impl<S: Speech> Framed<S> {
             return Err(refused);
         }
         (self.spent, self.fruitful, self.declined) = (false, false, 0);
-        self.tally.renewed();
+        if self.records() {
+            self.tally.renewed();
+        }
         Ok(())
     }
 

@@ -82,11 +82,12 @@ impl<S: Speech> Framed<S> {
                     self.read += taken.octets as u64;
                     self.starved = taken.octets == 0;
                 }
+                Came::Reply(reply) if self.is_unasked(&reply) => self.passed_over(&reply),
                 Came::Reply(reply) => return Ok(Some(self.replied(reply, taken.octets as u64))),
                 Came::Aside | Came::Opened => {
                     // Between the parts of a reply it ends nothing.
                     if self.read == 0 || !self.speech.interleaves() {
-                        self.read = 0;
+                        (self.read, self.early) = (0, false);
                         // A reply does not begin with it: what follows it has just come.
                         self.details.first = (self.begin < self.end).then_some(self.fetched);
                     }
@@ -104,10 +105,28 @@ impl<S: Speech> Framed<S> {
         Ok(None)
     }
 
+    /// True for a reply to no request, as far as that can be known without a number: none is out, or it began before the only one was sent.
+    #[inline]
+    fn is_unasked(&self, reply: &Reply) -> bool {
+        reply.number.is_none() && (self.early || self.outstanding.is_empty())
+    }
+
+    /// A reply to no request ends none. One that only says that the connection ends, as a status 408 between requests, is that end alone.
+    #[cold]
+    fn passed_over(&mut self, reply: &Reply) {
+        (self.read, self.early) = (0, false);
+        if reply.closes {
+            self.end_as_announced();
+        } else {
+            self.unasked += 1;
+        }
+    }
+
     #[inline]
     pub(super) fn replied(&mut self, reply: Reply, octets: u64) -> Digest {
         (self.fruitful, self.fruitless) = (true, 0);
         self.answered_one(reply.number);
+        (self.by_order, self.early) = (reply.number.is_none(), false);
         // Parts of several replies that come in turn are not told apart here.
         let mixed = self.speech.interleaves() && !self.outstanding.is_empty();
         let digest = Digest { reply, octets: if mixed { 0 } else { self.read + octets } };
@@ -117,7 +136,7 @@ impl<S: Speech> Framed<S> {
             self.whole();
         }
         if reply.closes {
-            self.spend();
+            self.end_as_announced();
         }
         digest
     }
@@ -155,6 +174,10 @@ impl<S: Speech> Framed<S> {
     #[cold]
     pub(super) fn ended(&mut self) -> Result<Look, Trouble> {
         match self.speech.closed() {
+            Some(reply) if self.is_unasked(&reply) => {
+                self.passed_over(&reply);
+                Ok(Look::Something)
+            }
             Some(reply) => Ok(Look::Reply(self.replied(reply, 0))),
             None => Err(Trouble::Closed),
         }

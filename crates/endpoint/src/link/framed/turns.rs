@@ -5,7 +5,7 @@ use protocol::application::number::nearest;
 use protocol::application::{Reply, Speech};
 use rustix::net::RecvFlags;
 
-use super::{Framed, Look, Trouble};
+use super::{Framed, Look};
 use crate::clock::Monotonic;
 
 /// Looks at a connection in a row: more than the TLS records that fit its buffer, which no event reports.
@@ -82,11 +82,13 @@ impl<S: Speech> Framed<S> {
                     Ok(_) => return Heard::Nothing,
                     Err(_) => self.spend(),
                 },
-                Err(Trouble::Foreign(_)) => {
+                Err(trouble) => {
+                    let foreign = self.keep_foreign(&trouble);
                     self.spend();
-                    return Heard::Corrupt(self.lost.pop_front());
+                    if foreign {
+                        return Heard::Corrupt(self.lost.pop_front());
+                    }
                 }
-                Err(_) => self.spend(),
             }
         }
         if self.spent { Heard::End } else { Heard::Nothing }

@@ -5,8 +5,8 @@ mod case;
 use std::collections::BTreeSet;
 
 use case::{
-    Case, again, batched, busy, check, dark, datagrams, detour, each_second, every, half_stalled, loopback, mean,
-    nagle, resets, restart, silent, socket, stream, throttle, traffic, unanswered, until, waits, window,
+    Case, again, asking, batched, busy, check, dark, datagrams, detour, each_second, every, half_stalled, loopback,
+    mean, nagle, resets, restart, silent, socket, stream, throttle, traffic, unanswered, until, waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -71,6 +71,12 @@ const CASES: &[Pair] = &[
     ("dark", |case| case.outcome.dark = Some(dark()), |case| case.outcome.loss.longest_period = 9),
     ("send-failed", |case| case.outcome.counts.send_failed = 1, |_| {}),
     ("refused", |case| case.outcome.counts.refused = 1, |case| case.outcome.counts.corrupt = 1),
+    ("corrupt", |case| case.outcome.counts.corrupt = 1, |case| case.outcome.counts.refused = 1),
+    (
+        "unasked",
+        |case| (case.method.traffic, case.outcome.counts.strays) = (asking(), 1),
+        |case| case.outcome.counts.strays = 1,
+    ),
     ("retransmitted", |case| again(case, 2), |case| again(case, 1)),
     ("size-unanswered", |case| unanswered(case, 509), |case| unanswered(case, 508)),
     ("lost", |case| case.outcome.counts.late = 1, |case| case.outcome.counts.duplicated = 1),

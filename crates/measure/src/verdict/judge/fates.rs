@@ -41,7 +41,21 @@ pub(super) fn fates(
     });
     let dark = outcome.dark.map(|dark| Warning::Dark { dark });
     let again = retransmitted(SentAgain::by(&outcome.sockets), counts.messages_sent());
-    [dark, failed, refused(outcome, method, ours), lost, altered(counts), again].into_iter().flatten()
+    let odd = [corrupt(outcome), unasked(counts, method).or_else(|| altered(counts))];
+    [dark, failed, refused(outcome, method, ours), lost, again].into_iter().chain(odd).flatten()
+}
+
+/// Warns where something came that is no reply to its request.
+fn corrupt(outcome: &Outcome) -> Option<Warning> {
+    let count = outcome.counts.corrupt;
+    let seen = || outcome.replies.as_ref().and_then(|replies| replies.unread.clone());
+    (count > 0).then(|| Warning::Corrupt { count, sent: sent(&outcome.counts), seen: seen() })
+}
+
+/// Warns where a program sent replies over TCP that nobody asked for: nobody else can have, and those without a number answer by their order.
+fn unasked(counts: &Counts, method: &Method) -> Option<Warning> {
+    let by_order = method.traffic.application().is_some() && method.traffic.carrier() == Carrier::Tcp;
+    (by_order && counts.strays > 0).then_some(Warning::Unasked { count: counts.strays })
 }
 
 /// Warns where nearly as many messages answer no request as replies are missing, none of them late: who counts losses may hold altered replies for them.
@@ -135,6 +149,9 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
     let six = outcome.sockets.iter().any(|socket| socket.remote.starts_with('['));
     let at_work = method.traffic.application().is_some();
     let by = || {
+        if nothing_listens(outcome) {
+            return RefusedBy::PortUnreachable;
+        }
         said(outcome).unwrap_or_else(|| match refused_by(count, method.traffic.carrier(), six, ours) {
             // A program at work ends connections, or opens none, in other ways too.
             RefusedBy::Reset if at_work => RefusedBy::Ended,
@@ -147,6 +164,15 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
         carrier: method.traffic.carrier(),
         by: by(),
     })
+}
+
+/// True where the peer's host itself answered each refused request by an ICMP error that says that nothing listens on the port; a filter of that
+/// host may send the same.
+fn nothing_listens(outcome: &Outcome) -> bool {
+    let mut errors = outcome.sockets.iter().flat_map(|socket| &socket.icmp_errors).peekable();
+    let any = errors.peek().is_some();
+    let (by_port, others): (Vec<_>, Vec<_>) = errors.partition(|(what, _)| *what == "port unreachable");
+    any && others.is_empty() && by_port.iter().map(|(_, count)| **count).sum::<u64>() >= outcome.counts.refused
 }
 
 /// The program, where its replies say as often as requests were refused that it did nothing. A late reply and a copy are counted among the
@@ -191,7 +217,7 @@ fn refused_by(count: u64, carrier: Carrier, six: bool, ours: Option<&Environment
 mod tests {
     use super::*;
     use crate::event::Counts;
-    use crate::method::{Asked, LoopKind, Pattern, Schedule};
+    use crate::method::{Application, Asked, LoopKind, Pattern, Schedule};
     use crate::outcome::replies::Replies;
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
@@ -316,6 +342,53 @@ mod tests {
         let again = |requests| Warning::Retransmitted { segments: 2, had_already: None, requests };
         assert_eq!(told(&[Some(1), None, Some(1)], 2_000), [again(2_000)]);
         assert_eq!(settle(vec![again(9), dark()]), [dark()], "the dark explains them");
+    }
+
+    #[test]
+    fn what_is_no_reply_is_told_and_shown() {
+        let counts = Counts { scheduled: 20, answered: 17, corrupt: 3, ..Counts::default() };
+        let (mut outcome, method) = run(counts, Carrier::Tcp);
+        let told = |outcome: &Outcome| fates(outcome, &method, None).collect::<Vec<_>>();
+        let corrupt = |seen| [Warning::Corrupt { count: 3, sent: 20, seen }];
+        assert_eq!(told(&outcome), corrupt(None));
+        let unread = Some("the reply is none of Redis: \"SSH-2.0\"".to_owned());
+        outcome.replies = Some(Replies { unread: unread.clone(), ..Replies::default() });
+        assert_eq!(told(&outcome), corrupt(unread));
+    }
+
+    #[test]
+    fn replies_that_nobody_asked_for_are_told_of_a_program_over_tcp() {
+        let told = |carrier, asked: bool, strays| {
+            let counts = Counts { scheduled: 20, answered: 20, strays, ..Counts::default() };
+            let (outcome, _) = run(counts, carrier);
+            let application = Application { protocol: "http".into(), request: "GET /".into(), mix: None };
+            let application = asked.then_some(application);
+            let method = Asked { carrier: Some(carrier), application, ..Asked::default() }.resolve().unwrap();
+            fates(&outcome, &method, None).collect::<Vec<_>>()
+        };
+        assert_eq!(told(Carrier::Tcp, true, 19), [Warning::Unasked { count: 19 }]);
+        assert_eq!(told(Carrier::Tcp, true, 0), []);
+        assert_eq!(told(Carrier::Udp, true, 19), [], "anybody may have sent a datagram");
+        assert_eq!(told(Carrier::Tcp, false, 19), []);
+    }
+
+    #[test_case(&[("port unreachable", 7)], RefusedBy::PortUnreachable; "each, and those of the warm-up")]
+    #[test_case(&[("port unreachable", 4)], RefusedBy::OurKernel; "too few")]
+    #[test_case(&[("port unreachable", 7), ("host unreachable", 1)], RefusedBy::OurKernel; "something else too")]
+    #[test_case(&[("port unreachable from 10.0.0.1", 7)], RefusedBy::OurKernel; "from elsewhere")]
+    #[test_case(&[], RefusedBy::OurKernel; "none that was kept")]
+    fn a_port_on_which_nothing_listens_is_told(errors: &[(&str, u64)], by: RefusedBy) {
+        let counts = Counts { scheduled: 5, refused: 5, ..Counts::default() };
+        let (mut outcome, method) = run(counts, Carrier::Udp);
+        let icmp_errors = errors.iter().map(|(what, count)| ((*what).to_owned(), *count)).collect();
+        outcome.sockets = vec![SocketFacts { icmp_errors, ..SocketFacts::default() }];
+        let counters = [("Icmp.InDestUnreachs", 5), ("Icmp.OutDestUnreachs", 5)];
+        let counters = counters.map(|(name, count)| (name.to_owned(), count)).into();
+        let ours = Environment { counters, ..Environment::default() };
+        assert_eq!(
+            refused(&outcome, &method, Some(&ours)),
+            Some(Warning::Refused { count: 5, sent: 5, carrier: Carrier::Udp, by })
+        );
     }
 
     #[test]

@@ -52,6 +52,12 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
             lost::advice(*count, *sent, *dropped_by_us, *leaves_by, command)
         }
         Warning::Altered { .. } => "compare captures of both hosts; look for a box that rewrites payloads",
+        Warning::Corrupt { .. } => {
+            "check that port and protocol fit the peer; captures of both hosts show where the bytes change"
+        }
+        Warning::Unasked { .. } => {
+            "look for a server or a proxy that answers twice: read its log, or capture its packets"
+        }
         Warning::LostOnTheWay { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
             read_faster(command)
         }

@@ -90,6 +90,7 @@ fn fates() -> Part {
     };
     let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
     let refused = |count, carrier, by| Warning::Refused { count, sent: 100, carrier, by };
+    let unread = "the reply is none of HTTP/1: \"SSH-2.0-OpenSSH_9.2\"".to_owned();
     let silence = Silence {
         times: 2,
         total_ns: Nanos::millis(2_500),
@@ -116,10 +117,14 @@ fn fates() -> Part {
         (Warning::Silent { silence }, &[Throughput]),
         (Warning::SendFailed { count: 2 }, &Command::ALL),
         (Warning::Altered { strays: 41, lost: 40 }, &[Rtt, Load, Replay]),
+        (Warning::Corrupt { count: 3, sent: 20, seen: Some(unread) }, &[Rtt, Load]),
+        (Warning::Corrupt { count: 3, sent: 20, seen: None }, EXCHANGES),
+        (Warning::Unasked { count: 19 }, &[Rtt, Load]),
         (Warning::Retransmitted { segments: 15, had_already: Some(9), requests: 674 }, &[Rtt, Load, Replay]),
         (refused(100, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
         (refused(3, Carrier::TcpConnect, RefusedBy::Reset), &[Rtt]),
         (refused(100, Carrier::Udp, RefusedBy::IcmpError), EXCHANGES),
+        (refused(100, Carrier::Udp, RefusedBy::PortUnreachable), EXCHANGES),
         (refused(100, Carrier::TcpConnect, RefusedBy::HopLimit), &[Rtt]),
         (refused(100, Carrier::Udp, RefusedBy::OurKernel), EXCHANGES),
         (refused(3, Carrier::Tcp, RefusedBy::Program), &[Rtt]),

@@ -15,6 +15,9 @@ pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
         (RefusedBy::HopLimit, _) => {
             "look for a routing loop (`sonde paths HOST --trace`), or raise the TTL that was asked for"
         }
+        (RefusedBy::PortUnreachable, _) => {
+            "start the server there or correct the port; a firewall of that host that rejects (REJECT) answers the same"
+        }
         (RefusedBy::IcmpError, _) => {
             "check reject rules and routes of the peer and of the hops; an ICMP capture names the sender"
         }

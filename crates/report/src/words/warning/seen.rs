@@ -52,6 +52,8 @@ impl fmt::Display for Line<'_> {
             | Warning::SizeUnanswered { .. }
             | Warning::Lost { .. }
             | Warning::Altered { .. }
+            | Warning::Corrupt { .. }
+            | Warning::Unasked { .. }
             | Warning::LostOnTheWay { .. }
             | Warning::Retransmitted { .. }
             | Warning::Refused { .. }
@@ -144,6 +146,18 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let messages = crate::number::count(*strays, "message answers no request", "messages answer no request");
             write!(f, "{messages}, {} lost: replies may be altered on the way, not lost", several(*lost, "request"))
         }
+        Warning::Corrupt { count, sent, seen } => {
+            let (corrupt, of) = (grouped(*count), grouped(*sent));
+            write!(f, "{corrupt} of {of} requests got an answer that is no reply to them")?;
+            seen.as_ref().map_or(Ok(()), |seen| write!(f, ". The first: {seen}"))
+        }
+        Warning::Unasked { count } => {
+            let replies = crate::number::count(*count, "reply", "replies");
+            write!(
+                f,
+                "The server sent {replies} that no request asked for. Where the protocol has no IDs, some times may belong to another request"
+            )
+        }
         Warning::LostOnTheWay { count, sent, dropped_by_peer } => {
             let (lost, of) = (grouped(*count), grouped(*sent));
             write!(f, "{lost} of {of} messages did not reach the peer ({})", share(*count, *sent))?;
@@ -164,16 +178,23 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::Refused { count, sent, carrier: Carrier::TcpConnect, by: RefusedBy::Reset } => {
             write!(f, "{} of {} handshakes met a TCP reset", grouped(*count), grouped(*sent))
         }
+        Warning::Refused { count, sent, by: RefusedBy::PortUnreachable, .. } => {
+            let (refused, of) = (grouped(*count), grouped(*sent));
+            write!(
+                f,
+                "{refused} of {of} requests were refused: the peer's host reports that nothing listens on this port (ICMP port unreachable)"
+            )
+        }
         Warning::Refused { count, sent, carrier, by } => {
             let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
             let how = match by {
                 RefusedBy::Reset => " by a TCP reset",
+                RefusedBy::PortUnreachable | RefusedBy::Unknown => "",
                 RefusedBy::IcmpError => " by an ICMP error (destination unreachable)",
                 RefusedBy::HopLimit => " by an ICMP error (hop limit exceeded)",
                 RefusedBy::OurKernel => " by this host's kernel (destination unreachable)",
                 RefusedBy::Program => " by the program",
                 RefusedBy::Ended => ": their connection ended, or no new one was opened",
-                RefusedBy::Unknown => "",
             };
             write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))
         }

@@ -127,7 +127,7 @@ fn each(
     fill(&mut request, &test.calls)?;
     let flow = Flow { link, wire: Unnumbered, index: opening.index, request, reply, expected: Some(reply_length) };
     let open = Open { ready, facts: facts.clone(), local, remote, connecting: Nanos::ZERO, socket: None };
-    Ok((Connection { flow, facts, refused: None, handed: None }, open))
+    Ok((Connection { flow, facts, refused: None, handed: None, errors: None }, open))
 }
 
 /// Fills a request as netperf does: with its pattern over and over, or with the content of a file.

@@ -93,7 +93,7 @@ impl Making<'_> {
             let reply = vec![0; request.len() + 1];
             let (link, wire) = (link(socket, place), self.wire(lane));
             let flow = Flow { link, wire, index: lane, request, reply, expected: None };
-            Connection { flow, facts, refused: None, handed: None }
+            Connection { flow, facts, refused: None, handed: None, errors: None }
         })
     }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::answer::Class;
 use crate::environment::{Disturbance, Environment, Interface};
-use crate::method::{Asked, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Settled, Traffic, Window};
+use crate::method::{
+    Application, Asked, BatchBy, Carrier, Direction, Method, Pattern, Schedule, Settled, Traffic, Window,
+};
 use crate::origin::{self, Origin};
 use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
@@ -199,6 +201,13 @@ pub(super) fn again(case: &mut Case, segments: u64) {
 /// Traffic of this carrier and pattern, with defaults in all else.
 pub(super) fn traffic(carrier: Carrier, pattern: Pattern) -> Traffic {
     Asked { carrier: Some(carrier), pattern: Some(pattern), ..Asked::default() }.resolve().unwrap().traffic
+}
+
+/// Exchanges with a program in its own protocol.
+pub(super) fn asking() -> Traffic {
+    let application = Application { protocol: "http".into(), request: "GET /".into(), mix: None };
+    let asked = Asked { carrier: Some(Carrier::Tcp), application: Some(application), ..Asked::default() };
+    asked.resolve().unwrap().traffic
 }
 
 pub(super) fn window(case: &mut Case, window: u32) {

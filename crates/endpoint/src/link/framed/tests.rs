@@ -1,0 +1,244 @@
+//! A server that plays a part, over loopback: what it says unasked, what it says that is no reply, and how it ends connections.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+
+use protocol::application::http::{Expected, Http, Request};
+use protocol::application::talk::{Asking, Talk};
+use protocol::native::header::Flags;
+use protocol::wire::{Reading, Wire};
+use test_case::test_case;
+
+use super::*;
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+const TIMEOUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// A server's part on one connection.
+type Part = Box<dyn FnOnce(TcpStream) + Send>;
+
+/// A client of a server that plays a part on each connection, one after the other.
+struct Scene {
+    link: Framed<Talk>,
+    wire: Asking<Talk>,
+    tally: Arc<Tally>,
+    request: Vec<u8>,
+    asked: u64,
+    server: Option<JoinHandle<()>>,
+}
+
+impl Scene {
+    fn new(parts: Vec<Part>, patient: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let peer = listener.local_addr().unwrap();
+        let server = thread::spawn(move || parts.into_iter().for_each(|part| part(listener.accept().unwrap().0)));
+        let request = Request {
+            method: "GET".into(),
+            host: "db1".into(),
+            target: "/".into(),
+            fields: Vec::new(),
+            body: Vec::new(),
+            agent: "sonde".into(),
+        };
+        let talk = Talk::Http(Box::new(Http::new(&request, Expected::Any).unwrap()));
+        let door = Door {
+            peer,
+            tls: None,
+            options: SocketOptions::default(),
+            waiting: Waiting::Block,
+            patience: PATIENCE,
+            patient,
+            anew: None,
+            scheduled: false,
+            stamps: false,
+            stop: Stop::default(),
+        };
+        let tally = Arc::new(Tally::default());
+        let mut link = Framed::open(door, talk.clone(), Arc::clone(&tally)).unwrap();
+        link.ask_alike();
+        let (request, wire) = (talk.request(), Asking::new(talk, Arc::clone(&tally)));
+        Self { link, wire, tally, request, asked: 0, server: Some(server) }
+    }
+
+    fn ask(&mut self, flags: Flags) -> Result<(), Fault> {
+        self.wire.prepare(&mut self.request, self.asked, flags);
+        self.asked += 1;
+        self.link.ready()?;
+        self.link.send(&self.request)
+    }
+
+    /// The next that comes, where `oldest` is the request that a reply without a number answers.
+    fn hear(&mut self, oldest: u64) -> Result<Reading, Fault> {
+        let mut buffer = [0; Digest::LENGTH];
+        let until = Monotonic::now().after(PATIENCE);
+        let length = self.link.receive(&mut buffer, until)?.expect("nothing came");
+        Ok(self.wire.identify(&buffer[..length], oldest))
+    }
+
+    /// Replies that were counted.
+    fn replies(&self) -> u64 {
+        self.tally.kinds().iter().map(|(.., count)| count).sum()
+    }
+
+    /// Waits until octets are there that nobody has read, or the end of the connection.
+    fn await_octets(&self) {
+        let mut octet = [std::mem::MaybeUninit::uninit()];
+        // A blocking call looks up now and then.
+        while self.link.socket().peek(&mut octet).is_err() {}
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // After a failure the server may wait for what does not come.
+        if !thread::panicking() {
+            assert!(self.server.take().is_some_and(|server| server.join().is_ok()), "the server failed");
+        }
+    }
+}
+
+fn request(stream: &mut TcpStream) {
+    let (mut head, mut octet) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut octet).unwrap();
+        head.push(octet[0]);
+    }
+}
+
+/// Answers so many requests, each by these octets.
+fn answers(requests: u32, octets: &'static [&'static [u8]]) -> Part {
+    Box::new(move |mut stream| {
+        for _ in 0..requests {
+            request(&mut stream);
+            stream.write_all(&octets.concat()).unwrap();
+        }
+    })
+}
+
+/// Answers a request, says `between` when it is told to, and goes on to `then`.
+fn between(said: Receiver<()>, between: &'static [u8], then: Part) -> Part {
+    Box::new(move |mut stream| {
+        request(&mut stream);
+        stream.write_all(OK).unwrap();
+        said.recv().unwrap();
+        stream.write_all(between).unwrap();
+        then(stream);
+    })
+}
+
+fn ends() -> Part {
+    Box::new(drop)
+}
+
+#[test]
+fn a_second_reply_is_told_and_answers_nothing() {
+    let mut scene = Scene::new(vec![answers(3, &[OK, OK])], false);
+    for number in 0..3 {
+        scene.ask(Flags::NONE).unwrap();
+        if number > 0 {
+            assert_eq!(scene.hear(number), Ok(Reading::Stray), "before reply {number}");
+        }
+        assert_eq!(scene.hear(number), Ok(Reading::Reply(number)));
+    }
+    assert_eq!(scene.replies(), 3, "it is counted with no replies");
+}
+
+/// So many octets of it are there before the request.
+#[test_case(OK.len(), [Reading::Stray, Reading::Reply(1)]; "all")]
+#[test_case(20, [Reading::Reply(1), Reading::Stray]; "a part, which is known to be unasked when the rest has come")]
+fn a_reply_that_was_there_before_the_request_answers_nothing(early: usize, expected: [Reading; 2]) {
+    let (say, said) = channel();
+    let rest: Part = Box::new(move |mut stream| {
+        request(&mut stream);
+        stream.write_all(&[&OK[early..], OK].concat()).unwrap();
+    });
+    let mut scene = Scene::new(vec![between(said, &OK[..early], rest)], false);
+    scene.ask(Flags::NONE).unwrap();
+    assert_eq!(scene.hear(0), Ok(Reading::Reply(0)));
+    say.send(()).unwrap();
+    scene.await_octets();
+    scene.ask(Flags::NONE).unwrap();
+    assert_eq!([scene.hear(1), scene.hear(1)].map(Result::unwrap), expected);
+    assert_eq!(scene.replies(), 2);
+}
+
+#[test]
+fn a_status_408_between_requests_is_the_end_of_its_connection() {
+    let (say, said) = channel();
+    let mut scene = Scene::new(vec![between(said, TIMEOUT, ends()), answers(1, &[OK])], false);
+    scene.ask(Flags::NONE).unwrap();
+    assert_eq!(scene.hear(0), Ok(Reading::Reply(0)));
+    say.send(()).unwrap();
+    scene.await_octets();
+    scene.ask(Flags::NONE).unwrap();
+    assert_eq!(scene.hear(1), Ok(Reading::Reply(1)));
+    assert_eq!((scene.replies(), scene.tally.renewals()), (2, 1));
+}
+
+#[test]
+fn what_is_no_reply_is_kept() {
+    let parts: [Part; 2] = [
+        Box::new(|mut stream| {
+            request(&mut stream);
+            stream.write_all(OK).unwrap();
+            request(&mut stream);
+            stream.write_all(b"\x16\x03\x01\0\r\n").unwrap();
+        }),
+        answers(1, &[OK, b"SSH-2.0\r\n"]),
+    ];
+    let mut scene = Scene::new(parts.into_iter().chain([answers(1, &[OK])]).collect(), false);
+    for (number, heard) in
+        [Reading::Reply(0), Reading::Corrupt(None), Reading::Reply(2), Reading::Stray].iter().enumerate()
+    {
+        scene.ask(Flags::NONE).unwrap();
+        assert_eq!(scene.hear(number as u64), Ok(*heard));
+    }
+    assert_eq!(scene.hear(3), Ok(Reading::Reply(3)), "behind what nobody asked for");
+    assert_eq!(scene.tally.unread(), Some(r#"the reply is none of HTTP/1: "\x16\x03\x01\x00""#));
+}
+
+#[test]
+fn connections_that_are_made_anew_in_the_warm_up_are_not_counted() {
+    let mut scene = Scene::new(vec![answers(1, &[LAST]), answers(1, &[LAST]), answers(1, &[OK])], false);
+    for (number, flags) in [Flags::WARM_UP, Flags::WARM_UP, Flags::NONE].into_iter().enumerate() {
+        scene.ask(flags).unwrap();
+        assert_eq!(scene.hear(number as u64), Ok(Reading::Reply(number as u64)));
+    }
+    assert_eq!((scene.replies(), scene.tally.renewals()), (1, 1));
+}
+
+/// Takes so many requests, and answers the first of them alone.
+fn leaves(requests: u32) -> Part {
+    Box::new(move |mut stream| {
+        for _ in 0..requests {
+            request(&mut stream);
+        }
+        stream.write_all(LAST).unwrap();
+    })
+}
+
+#[test]
+fn what_a_server_leaves_at_an_end_that_it_announces_is_asked_once_more() {
+    let mut scene = Scene::new(vec![leaves(3), answers(2, &[OK])], true);
+    for _ in 0..3 {
+        scene.ask(Flags::NONE).unwrap();
+    }
+    for number in 0..3 {
+        assert_eq!(scene.hear(number), Ok(Reading::Reply(number)));
+    }
+    assert_eq!((scene.replies(), scene.tally.renewals()), (3, 1));
+}
+
+#[test]
+fn it_is_not_asked_a_third_time() {
+    let mut scene = Scene::new(vec![leaves(3), leaves(2)], true);
+    for _ in 0..3 {
+        scene.ask(Flags::NONE).unwrap();
+    }
+    assert_eq!([scene.hear(0), scene.hear(1)], [Ok(Reading::Reply(0)), Ok(Reading::Reply(1))]);
+    assert_eq!(scene.hear(2), Err(Fault::Refused(Errno::CONNRESET.raw_os_error())));
+    assert_eq!(scene.link.blamed(), Some(2));
+}
