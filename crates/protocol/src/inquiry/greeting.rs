@@ -4,6 +4,7 @@ use measure::reach::Service;
 
 use super::{Reading, bounded, plain, speech};
 use crate::application::nats::Nats;
+use crate::application::redis::Redis;
 
 /// The programs that are known by a greeting.
 pub const GREETERS: [Service; 3] = [Service::Nats, Service::Ssh, Service::Mysql];
@@ -20,7 +21,8 @@ const OLD_CLIENTS: &str = "5.5.5-";
 
 /// The program that greets so.
 pub fn read(octets: &[u8]) -> Reading {
-    let readings = GREETERS.map(|service| one(service, octets));
+    let [nats, ssh, mysql] = GREETERS.map(|service| one(service, octets));
+    let readings = [nats, ssh, mysql, denied(octets)];
     let is_known = |reading: &&Reading| matches!(reading, Reading::Known { .. });
     let known =
         readings.iter().find(is_known).or_else(|| readings.iter().find(|reading| **reading == Reading::Unfinished));
@@ -35,6 +37,11 @@ pub fn one(service: Service, octets: &[u8]) -> Reading {
         Service::Mysql => mysql(octets),
         _ => Reading::Other,
     }
+}
+
+/// Redis in protected mode refuses a stranger before it is asked, and ends the connection. Else it waits for a request.
+fn denied(octets: &[u8]) -> Reading {
+    bounded(octets, b"-DENIED Redis", |_| speech(Service::Redis, &mut Redis, octets))
 }
 
 /// `2.0-OpenSSH_9.2p1 Debian-2` and the end of the line.
@@ -96,6 +103,7 @@ mod tests {
     #[test_case(b"\x0b\0\0\0\x0a8.0.36\0\x01\0\0", Service::Mysql, Some("8.0.36"); "MySQL")]
     #[test_case(b"\x0a\0\0\0\xff\x69\x04blocked", Service::Mysql, Some("error 1129: blocked"); "it is blocked")]
     #[test_case(b"INFO {\"version\":\"2.9.10\"}\r\n", Service::Nats, None; "nats")]
+    #[test_case(b"-DENIED Redis is running in protected mode\r\n", Service::Redis, Some("says DENIED"); "redis that lets no stranger in")]
     fn who_speaks_first_is_known_by_it(greeting: &[u8], service: Service, state: Option<&str>) {
         for cut in 0..greeting.len() {
             assert_eq!(read(&greeting[..cut]), Reading::Unfinished, "{cut}");

@@ -154,11 +154,12 @@ impl Found<'_> {
         let services = match found {
             Some(ServiceFinding::Known { service, .. }) => vec![*service],
             Some(
-                ServiceFinding::Other { asked }
-                | ServiceFinding::Silent { asked }
+                ServiceFinding::Silent { asked }
                 | ServiceFinding::Closed { asked }
                 | ServiceFinding::Reset { asked },
             ) => asked.clone(),
+            // It spoke, and as none of those that were asked for.
+            Some(ServiceFinding::Other { .. }) => Vec::new(),
             Some(ServiceFinding::LeftAlone { .. }) | None => Port::usual(Transport::Tcp, port).services,
         };
         services.into_iter().find(|service| service.counts_strangers())
@@ -277,6 +278,8 @@ mod tests {
             assert!(way.trouble.as_ref().is_some_and(|why| why.contains("shuts out hosts")), "{way:?}");
         }
         assert_eq!((handshake(6_379, Some(known(Service::Redis))).trouble, handshake(25, None).trouble), (None, None));
+        let another = ServiceFinding::Other { asked: vec![Service::Nats, Service::Ssh, Service::Mysql] };
+        assert_eq!(handshake(6_390, Some(another)).trouble, None, "it spoke, and as none of them");
     }
 
     #[test]
