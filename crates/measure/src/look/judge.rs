@@ -288,7 +288,8 @@ impl<'a> Bench<'a> {
 
     /// Returns true where a kernel answers sooner than the program by `gap` because no program has to be woken. Either
     /// the peer reports that it held the request for at least half of `gap`. Or the handshake, which takes the same
-    /// path as the program's requests, is sooner too: by at least half of `gap`, and by no more than a wake-up.
+    /// path as the program's requests, is sooner too: by at least half of `gap`, and by no more than a wake-up; and most
+    /// of that is gone without a pause, in which a box that holds packets with data back would hold them as long.
     fn is_waking(&self, held: &Held, gap: f64) -> bool {
         let told = self.leg(self.believed).peer_ns.is_some_and(|peer| peer.0 as f64 >= gap / 2.0);
         let by_handshake = || {
@@ -300,9 +301,11 @@ impl<'a> Bench<'a> {
             let always =
                 [0.25, 0.5, 0.75, 0.9].iter().all(|q| above(program.sums.at(*q), kernel.sums.at(*q), 0.7 * waking));
             let told = !self.has_few_flows() || is_seldom_as_long(kernel, program, waking / 4.0);
+            let ends = self.lead_without_pause().is_some_and(|lead| lead <= waking / 2.0);
             Some(
                 always
                     && told
+                    && ends
                     && !self.is_not_of_waking(waking)
                     && waking <= WAKE_UP
                     && (held.leg == handshake || waking >= gap / 2.0),
@@ -310,6 +313,17 @@ impl<'a> Bench<'a> {
         };
         let same_way = self.leg(self.believed).carrier == Carrier::Tcp;
         told || (same_way && by_handshake().unwrap_or(false))
+    }
+
+    /// The kernel's lead over the program without a pause, nanoseconds: at most the program's whole time, where no echo was asked so.
+    fn lead_without_pause(&self) -> Option<f64> {
+        let median = |burst: &Burst| Some(burst.sums.median()?.0 as f64);
+        let is_echo = |burst: &&Burst| {
+            let leg = self.leg(burst.leg as usize);
+            leg.carrier == Carrier::Icmp && leg.address == self.leg(self.believed).address
+        };
+        let echo = self.evidence.bursts.iter().find(is_echo).and_then(median);
+        Some(median(self.burst_of(self.believed)?)? - echo.unwrap_or(0.0))
     }
 
     /// True where others speak against it that a handshake is sooner by `waking` because it wakes nobody: an echo is hardly sooner, as over a slow line

@@ -103,6 +103,11 @@ fn burst(leg: u32, runs: [u64; 5]) -> Burst {
     Burst { leg, method, sums: Sums::of(times, &counts), quartiles_ns: runs.map(Nanos).to_vec() }
 }
 
+/// Runs without a pause of the program at that place and of the echo at the first one, in which both are awake.
+fn awake(program: u32) -> [Burst; 2] {
+    [burst(program, [40_000; 5]), burst(0, [38_000; 5])]
+}
+
 /// Two paths, one of them longer by `apart` microseconds, which a share of all connections take; nothing else differs between the ways
 /// to ask. Echoes go one way throughout, handshakes each their own, and exchanges by `flows` connections in each half.
 fn two_paths(seed: u64, apart: f64, share: f64, flows: usize) -> (Vec<Leg>, Vec<Burst>) {
@@ -236,7 +241,7 @@ fn what_keeps_step_with_the_turns_is_no_path() {
 fn a_slow_line_is_not_a_program_that_is_woken(megabits: f64) {
     let over = |octets: f64| 2.0 * octets * 8.0 / megabits;
     for seed in 0..200 {
-        let judgement = judged(&three(seed, [60.0 + over(92.0), 75.0 + over(60.0), 75.0 + over(116.0)]), &[]);
+        let judgement = judged(&three(seed, [60.0 + over(92.0), 75.0 + over(60.0), 75.0 + over(116.0)]), &awake(2));
         for leg in [0, 1] {
             assert_ne!(cause_of(&judgement, leg), Some(Cause::NobodyWoken), "{seed}");
         }
@@ -250,7 +255,7 @@ fn a_box_that_holds_what_tcp_carries_is_not_a_program_that_is_woken() {
         let carriers =
             [(Carrier::Icmp, 80.0), (Carrier::TcpConnect, 110.0), (Carrier::Udp, 170.0), (Carrier::Tcp, 500.0)];
         let legs = carriers.map(|(carrier, middle)| leg(carrier, &host.times(middle)));
-        let judgement = judged(&legs, &[]);
+        let judgement = judged(&legs, &awake(3));
         for leg in [0, 1] {
             assert_ne!(cause_of(&judgement, leg), Some(Cause::NobodyWoken), "{seed}");
         }
@@ -298,26 +303,39 @@ fn a_kernel_that_answers_sooner_wakes_nobody(flows: usize, least: usize) {
         for (round, timed) in legs[2].exchanges.iter_mut().enumerate() {
             timed.flow = (round % flows + if round < 25 { 0 } else { flows }) as u32;
         }
-        let judgement = judged(&legs, &[]);
+        let judgement = judged(&legs, &awake(2));
         (cause_of(&judgement, 0), cause_of(&judgement, 1)) == (Some(Cause::NobodyWoken), Some(Cause::NobodyWoken))
     });
     let named = named.count();
     assert!(named >= least, "{named} of 200");
 }
 
+/// It holds them as long without a pause, where the program and the machine are awake. Nor is it known of a program that was not asked so.
+#[test_case(&[burst(2, [40_000 + 300_000; 5]), burst(0, [12_000; 5])]; "with data")]
+#[test_case(&[burst(2, [340_000; 5])]; "no echo beside it")]
+#[test_case(&[]; "nothing without a pause")]
+fn a_box_that_holds_packets_with_data_is_not_a_program_that_is_woken(bursts: &[Burst]) {
+    for seed in 0..200 {
+        let judgement = judged(&three(seed, [80.0, 110.0, 190.0 + 300.0]), bursts);
+        for leg in [0, 1] {
+            assert_eq!(cause_of(&judgement, leg), Some(Cause::NotEstablished), "{seed}");
+        }
+    }
+}
+
 #[test]
 fn what_a_program_is_not_waited_for_is_not_laid_on_it() {
     // TCP alone is delayed: the handshake is as late as the program.
-    let judgement = judged(&three(4, [80.0, 1_120.0, 1_180.0]), &[]);
+    let judgement = judged(&three(4, [80.0, 1_120.0, 1_180.0]), &awake(2));
     assert_eq!(cause_of(&judgement, 0), Some(Cause::NotEstablished));
     // The box that answers handshakes is far nearer than the program that serves.
-    let judgement = judged(&three(5, [80.0, 110.0, 30_000.0]), &[]);
+    let judgement = judged(&three(5, [80.0, 110.0, 30_000.0]), &awake(2));
     assert_eq!(
         (cause_of(&judgement, 0), cause_of(&judgement, 1)),
         (Some(Cause::NotEstablished), Some(Cause::NotEstablished))
     );
     // A handshake that takes longer than an exchange shows nothing.
-    let judgement = judged(&three(6, [80.0, 300.0, 190.0]), &[]);
+    let judgement = judged(&three(6, [80.0, 300.0, 190.0]), &awake(2));
     assert_eq!(
         (cause_of(&judgement, 0), cause_of(&judgement, 1)),
         (Some(Cause::NotEstablished), Some(Cause::NotEstablished))
@@ -328,9 +346,9 @@ fn what_a_program_is_not_waited_for_is_not_laid_on_it() {
 fn a_far_side_that_tells_how_long_it_had_the_request_shows_it() {
     let mut legs = three(7, [80.0, 300.0, 2_190.0]);
     legs[2].peer_ns = Some(Nanos::millis(2));
-    assert_eq!(cause_of(&judged(&legs, &[]), 0), Some(Cause::NobodyWoken), "it held it");
+    assert_eq!(cause_of(&judged(&legs, &awake(2)), 0), Some(Cause::NobodyWoken), "it held it");
     legs[2].peer_ns = Some(Nanos::micros(60));
-    assert_eq!(cause_of(&judged(&legs, &[]), 0), Some(Cause::NotEstablished), "it did not");
+    assert_eq!(cause_of(&judged(&legs, &awake(2)), 0), Some(Cause::NotEstablished), "it did not");
 }
 
 #[test]
