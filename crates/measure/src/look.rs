@@ -328,7 +328,7 @@ pub enum Cause {
     AnotherHop,
     /// Something nearer than the host accepts connections, as a proxy does; or handshakes take a shorter path than echo and program.
     NearerHandshake,
-    /// It loses, while nothing else on that host does: not the path alone, but a limit, a filter or a program.
+    /// It loses, while nothing else on that host does: a limit, a filter, a program, or a path that others do not take or not then.
     LosesAlone,
     /// No handshake is answered in time, and one that was waited for took as long as one whose SYN is sent again. Connections that stand answer: a box
     /// drops first SYNs, or those with ECN.

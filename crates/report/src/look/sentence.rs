@@ -337,6 +337,7 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
         (Cause::Address, "other route: shift against the same row of the first address"),
     ];
     texts.extend(told.into_iter().filter(|(cause, _)| has(*cause)).map(|(_, text)| text.to_owned()));
+    texts.extend(sooner(look));
     let is_netserver = |leg: &Leg| leg.who == Who::Program { service: Service::Netserver } && leg.sums.answered > 0;
     if look.legs.iter().any(is_netserver) {
         let text = "netserver: asked as rarely as the others. netperf itself asks without pause (TCP_RR, UDP_RR).";
@@ -346,6 +347,24 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
     texts.extend(others.map(|finding| without_row(look, finding)));
     texts.extend(further(look));
     texts
+}
+
+/// The rows in which a kernel replies sooner than the program of the reference, where it is not known who delays the program's requests.
+fn sooner(look: &Look) -> Option<String> {
+    let reference = look.legs.get(look.judgement.believed?.leg as usize)?;
+    let by_connection = look.judgement.findings.iter().any(|finding| finding.cause == Some(Cause::Flow));
+    let row = |finding: &Finding| {
+        let Subject::Leg { leg } = finding.of else { return None };
+        let is_open = finding.word == Some(Word::Less) && finding.cause == Some(Cause::NotEstablished);
+        look.legs.get(leg as usize).filter(|leg| is_open && !leg.who.is_program()).map(name)
+    };
+    let rows: Vec<String> = look.judgement.findings.iter().filter_map(row).collect();
+    (reference.who.is_program() && !by_connection && !rows.is_empty()).then(|| {
+        format!(
+            "{}: the kernel replies sooner than the program. Whether the program takes that time, or the path holds              packets with data back, is not established.",
+            rows.join(", ")
+        )
+    })
 }
 
 /// A difference of medians is another than the shift by so much of the larger of both.
@@ -434,7 +453,7 @@ fn without_row(look: &Look, finding: &Finding) -> String {
             let busy = if warning::may_explain(&look.warnings, &["flow"]) { words::BUSY_BY_CONNECTION } else { "" };
             format!("by path, queue or thread of the peer. One connection sees one of them.{busy}")
         }
-        Some(Cause::LosesAlone) => "a limit or a filter for it, or its program; nothing else lost a request".to_owned(),
+        Some(Cause::LosesAlone) => loses_alone(look),
         Some(Cause::SlowIcmp) => {
             "ICMP takes another, slower path than TCP, or a nearer middlebox answers TCP".to_owned()
         }
@@ -450,6 +469,16 @@ fn without_row(look: &Look, finding: &Finding) -> String {
         }
     };
     format!("{subject}: {cause}{evidence}")
+}
+
+/// The causes of losses of one protocol alone. The others show nothing of a path that they do not take, or at other times; TCP sends again.
+fn loses_alone(look: &Look) -> String {
+    let again = look.warnings.iter().any(|warning| matches!(warning, Warning::Retransmitted { .. }));
+    let others = if again { ", but TCP retransmitted, so the path may lose too" } else { "" };
+    format!(
+        "a limit or a filter for it, or its program; or the path, where it has several routes or loses in a fixed \
+         rhythm. Nothing else lost a request{others}"
+    )
 }
 
 /// The words for an answer that is one of several, where connections of the reference were seen to differ.

@@ -229,6 +229,44 @@ fn a_program_that_was_not_measured_is_named_with_what_to_do() {
     assert!(!text.contains("No program answered") && !text.contains("Only ICMP answered"), "{text}");
 }
 
+/// A finding of `fixture::look` about its first leg, the echo, in place of that which was there.
+fn found_of_echo(of: Subject, cause: Cause) -> LookDocument {
+    let mut found = fixture::look();
+    let findings = &mut found.look.judgement.findings;
+    match findings.iter_mut().find(|finding| finding.of == of) {
+        Some(finding) => finding.cause = Some(cause),
+        None => findings.push(Finding { of, shift: None, word: None, cause: Some(cause) }),
+    }
+    found
+}
+
+fn unbroken(found: &LookDocument) -> String {
+    quiet(found).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_kernel_that_replies_sooner_for_no_known_reason_accuses_neither_program_nor_path() {
+    let said = "Whether the program takes that time, or the path holds packets with data back, is not established.";
+    let found = found_of_echo(Subject::Leg { leg: 0 }, Cause::NotEstablished);
+    assert!(
+        unbroken(&found).contains(&format!("ICMP echo: the kernel replies sooner than the program. {said}")),
+        "{found:?}"
+    );
+    assert!(!unbroken(&fixture::look()).contains(said));
+}
+
+#[test]
+fn losses_of_one_protocol_alone_may_be_the_path_s() {
+    use measure::verdict::Warning;
+    let mut found = found_of_echo(Subject::Losses { leg: 0 }, Cause::LosesAlone);
+    let said = "ICMP echo loses alone: a limit or a filter for it, or its program; or the path, where it has several \
+                routes or loses in a fixed rhythm. Nothing else lost a request";
+    assert!(unbroken(&found).contains(said), "{}", unbroken(&found));
+    found.look.warnings = vec![Warning::Retransmitted { segments: 9, had_already: None, requests: 90 }];
+    let said = format!("{said}, but TCP retransmitted, so the path may lose too");
+    assert!(unbroken(&found).contains(&said), "{}", unbroken(&found));
+}
+
 #[test_case(Cause::FirstSyn, Nanos::millis(1_030), "took 1.03 s, as one whose SYN is sent again. Open connections answer → look for a box"; "a first SYN")]
 #[test_case(Cause::NewConnections, Nanos::micros(130), "took 130 µs when asked alone. Open connections answer → look for a limit"; "any")]
 fn handshakes_that_fail_while_connections_stand_are_told_with_what_to_look_for(cause: Cause, first: Nanos, said: &str) {
