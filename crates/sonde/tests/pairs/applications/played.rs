@@ -83,6 +83,25 @@ fn a_server_that_ends_connections_and_says_so_loses_nothing(how: &[&str], reques
     );
 }
 
+/// With several out at once too: those that the server leaves behind are asked once more.
+#[test]
+fn a_server_that_ends_connections_and_says_so_refuses_nothing_of_a_load() {
+    let (url, _) = server("http", |mut stream| {
+        for left in (0..50).rev() {
+            if !request(&mut stream)? {
+                return Ok(());
+            }
+            stream.write_all(if left == 0 { LAST } else { OK })?;
+        }
+        // What is still to come is read, or its arrival would reset the connection with the last reply on it.
+        stream.shutdown(std::net::Shutdown::Write)?;
+        std::io::copy(&mut stream, &mut std::io::sink()).map(drop)
+    });
+    let (record, _) = measured(&[&url, "-c", "400", "--window", "8", "--force", "--warm-up", "0"]);
+    let counts = ["answered", "refused", "lost"].map(|name| count(&record, name));
+    assert_eq!((counts, kind(&record, "200")), ([400, 0, 0], 400), "{}", brief(&record));
+}
+
 /// One that closes without a word between requests is seen to have done so before the next is sent. Where it closes so late that the next is already
 /// out, that one is refused; none is lost, and each connection is made anew once.
 #[test]
@@ -211,6 +230,45 @@ fn rubbish_in_the_middle_is_corrupt() {
     let (record, _) = measured(&[&url, "-c", "99", "--force", "--warm-up", "0"]);
     // The trial was the first of ten.
     assert_eq!((count(&record, "answered"), count(&record, "corrupt")), (89, 10), "{}", brief(&record));
+    let told = warning(&record, "corrupt");
+    assert_eq!((&told["count"], &told["sent"]), (&10.into(), &99.into()), "{told}");
+    assert!(told["seen"].as_str().is_some_and(|seen| seen.ends_with(r#": "\x16\x03\x01\x00\x00""#)), "{told}");
+}
+
+/// The warning of this kind; null where there is none.
+fn warning(record: &Value, kind: &str) -> Value {
+    let mut warnings = record["warnings"].as_array().into_iter().flatten();
+    warnings.find(|warning| warning["kind"] == kind).cloned().unwrap_or_default()
+}
+
+/// Each reply comes twice: the second is to no request, whether it came with the first or behind it.
+#[test_case(&["--force"]; "one after the other")]
+#[test_case(&["--rate", "200/s", "--force"]; "on a schedule")]
+fn a_server_that_answers_twice_is_told(how: &[&str]) {
+    let (url, _) = server("http", |mut stream| {
+        while request(&mut stream)? {
+            stream.write_all(&[OK, OK].concat())?;
+        }
+        Ok(())
+    });
+    let (record, _) = measured(&[&[&url[..], "-c", "20", "--warm-up", "0"], how].concat());
+    assert_eq!((count(&record, "answered"), kind(&record, "200")), (20, 20), "{}", brief(&record));
+    // The trial's is among them, and that to the last request may not be read any more.
+    let strays = count(&record, "strays");
+    assert!((20..=21).contains(&strays), "{}", brief(&record));
+    assert_eq!(warning(&record, "unasked")["count"], strays);
+}
+
+/// A port on which nobody listens is told as that, and neither as a filter's work nor as that of this host's kernel.
+#[test]
+fn a_port_of_datagrams_on_which_nothing_listens_is_told() {
+    let port = std::net::UdpSocket::bind("127.77.9.1:0").unwrap().local_addr().unwrap().port();
+    for scheme in ["dns", "sip"] {
+        let url = format!("{scheme}://127.77.9.1:{port}");
+        let (record, _) = measured(&[&url, "-c", "10", "--warm-up", "0"]);
+        assert_eq!(warning(&record, "refused")["by"], "port-unreachable", "{}", brief(&record));
+        assert_eq!(record["outcome"]["sockets"][0]["icmp_errors"]["port unreachable"], count(&record, "refused"));
+    }
 }
 
 #[test_case(b"SSH-2.0-OpenSSH_9.2p1\r\n", "the reply is none of HTTP/1"; "another program")]
