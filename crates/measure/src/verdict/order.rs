@@ -106,7 +106,6 @@ impl Warning {
             Self::NoReport { .. } => &["peer-lost"],
             Self::BehindSchedule { .. } => &["rate-not-achieved"],
             Self::MeanMisleads { .. } => &["disturbed", "throttled", "stalled"],
-            Self::Retransmitted { .. } => &["dark"],
             Self::NotSteady { .. } => &["dark", "changed"],
             Self::Correlated { .. } => &["rhythm", "not-steady", "dark", "changed"],
             Self::TooFewForQuantile { .. } => &["not-settled"],
@@ -170,7 +169,8 @@ pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::unit::Bytes;
+    use crate::outcome::dark::Dark;
+    use crate::unit::{Bytes, Nanos};
 
     #[test]
     fn a_busy_host_names_what_it_may_have_brought_about() {
@@ -195,6 +195,26 @@ mod tests {
         told.retain(|warning| warning.kind() != "retransmitted");
         assert_eq!(spoils(&settle(told)), ["groups", "not-steady"]);
         assert_eq!(spoils(&settle(vec![busy(), Warning::OneCpu])), [] as [String; 0]);
+    }
+
+    /// A time without replies may be one in which TCP waited after losses.
+    #[test]
+    fn retransmissions_stand_beside_a_time_without_replies() {
+        let dark = Dark {
+            spells: 3,
+            total_ns: Nanos::secs(3),
+            share: 0.6,
+            longest_from_ns: Nanos::secs(1),
+            longest_to_ns: Nanos::secs(2),
+            to_the_end: false,
+            unanswered: 240,
+            refused_or_not_sent: 0,
+            due: None,
+        };
+        let dark = Warning::Dark { dark };
+        let again = Warning::Retransmitted { segments: 90, had_already: None, requests: 400 };
+        let told = settle(vec![again.clone(), dark.clone()]);
+        assert!(told.contains(&again) && told.contains(&dark), "{told:?}");
     }
 
     #[test]

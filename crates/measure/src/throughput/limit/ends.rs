@@ -43,6 +43,9 @@ const SMALL_BUFFER: u64 = 64 << 10;
 /// is not small, whatever window a slow reader leaves.
 const FILLED_BUFFER: f64 = 0.2;
 
+/// Share of the bytes that were sent again, from which silences are no other cause than losses: one outage has a window sent again.
+const AGAIN: f64 = 0.05;
+
 impl Evidence {
     /// The limit that an end is itself.
     pub(super) fn by_ends(&self) -> Option<Limit> {
@@ -55,11 +58,17 @@ impl Evidence {
         (share >= KEPT_BACK).then(|| found(Limiter::SenderQueue, vec![Reason::NotSent { share }]))
     }
 
-    /// While nothing arrives TCP waits for its buffers and sends again: what it counts then is the silence.
+    /// While nothing arrives TCP waits for its buffers and sends a window again: what it counts then is the silence. Where it sent more
+    /// again, losses may have made the silence: after each of them it waits twice as long.
     fn by_silence(&self) -> Option<Limit> {
         let Silence { total_ns, share, .. } = self.silence.filter(|silence| silence.share >= SILENT)?;
+        let again = self.tcp.and_then(|tcp| tcp.retransmitted).filter(|_| self.losses().is_some());
+        if again.is_some_and(|share| share >= AGAIN) {
+            return None;
+        }
         let silent = std::iter::once(Reason::Silent { total_ns, share });
-        Some(found(Limiter::NotDetermined, silent.chain(self.unremarkable()).collect()))
+        let again = again.map(|share| Reason::Retransmitted { share });
+        Some(found(Limiter::NotDetermined, silent.chain(again).chain(self.unremarkable()).collect()))
     }
 
     fn by_shaper(&self) -> Option<Limit> {

@@ -124,6 +124,13 @@ fn silent(share: f64) -> Evidence {
     Evidence { silence: Some(silence), ..tcp(|tcp| tcp.buffer_limited = Some(0.9)) }
 }
 
+/// The same, of whose bytes so many were sent again, beside datagrams that lost as many at any rate.
+fn silent_and_lossy(again: f64) -> Evidence {
+    let silence = silent(0.25).silence;
+    let moved = Ok(legs(&[again, again + 0.002], Nanos::micros(200)));
+    Evidence { silence, moved, ..tcp(|tcp| tcp.retransmitted = Some(again)) }
+}
+
 /// A stream that takes this share of what a shaper of its own host lets through.
 fn behind_a_shaper(share: f64) -> Evidence {
     let shaper = Shaper { qdisc: "tbf".to_owned(), bytes_per_s: 1_000_000_000 };
@@ -162,6 +169,8 @@ fn faster(evidence: Evidence) -> Evidence {
 #[test_case(&unscaled(0.0, 1e6), Limiter::NotDetermined; "a window that nobody scales and nobody fills")]
 #[test_case(&silent(0.25), Limiter::NotDetermined; "a send buffer that was full while nothing arrived")]
 #[test_case(&silent(0.05), Limiter::SendBuffer; "a send buffer, and a short silence beside")]
+#[test_case(&silent_and_lossy(0.25), Limiter::Loss; "losses that make silences")]
+#[test_case(&silent_and_lossy(0.02), Limiter::NotDetermined; "a silence after which a window was sent again")]
 #[test_case(&behind_a_shaper(0.97), Limiter::SenderQueue; "a shaper of its own host")]
 #[test_case(&behind_a_shaper(0.7), Limiter::NotDetermined; "a shaper that lets more through")]
 #[test_case(&behind_a_shaper(1.4), Limiter::NotDetermined; "a shaper of other traffic, which the stream exceeds")]
@@ -463,4 +472,16 @@ fn congestion_marks_stand_in_the_evidence_and_name_no_queue_by_themselves() {
     assert!(marked.evidence.contains(&Reason::Marked { share: 0.2 }), "{marked:?}");
     let few = tcp(|tcp| tcp.marked = Some(0.0005)).limit();
     assert!(!few.evidence.iter().any(|reason| matches!(reason, Reason::Marked { .. })), "{few:?}");
+}
+
+#[test]
+fn a_silence_hides_no_retransmissions() {
+    let again = |evidence: Evidence| {
+        let limit = evidence.limit();
+        limit.evidence.into_iter().find(|reason| matches!(reason, Reason::Retransmitted { .. }))
+    };
+    for share in [0.02, 0.25] {
+        assert_eq!(again(silent_and_lossy(share)), Some(Reason::Retransmitted { share }));
+    }
+    assert!(silent_and_lossy(0.25).wants_moving() && !silent_and_lossy(0.02).wants_moving());
 }

@@ -341,7 +341,6 @@ mod tests {
         assert_eq!(told(&[Some(1), None, Some(1)], 2_001), [], "beyond the 99.9th percentile");
         let again = |requests| Warning::Retransmitted { segments: 2, had_already: None, requests };
         assert_eq!(told(&[Some(1), None, Some(1)], 2_000), [again(2_000)]);
-        assert_eq!(settle(vec![again(9), dark()]), [dark()], "the dark explains them");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::SystemClockStepped => "run again while the time service does not correct the clock",
         Warning::NoStamps { .. } => "turn them off (--no-stamps), or see `sonde self` for what this host can stamp",
         Warning::Dark { .. } | Warning::Silent { .. } => {
-            "look for a link that was down, a route change, a firewall or a stopped program at that time"
+            "look for a link that was down, a route change, a firewall or a stopped program at that time, or for heavy loss, after which TCP waits longer each time"
         }
         Warning::SizeUnanswered { .. } => size_unanswered(command),
         Warning::Lost { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
