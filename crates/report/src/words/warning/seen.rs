@@ -168,9 +168,13 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let (again, of) = (several(*segments, "segment"), several(*requests, "request"));
             write!(f, "TCP retransmitted {again} in {of}")?;
             if let Some(had) = had_already {
-                // A probe of the tail (RFC 8985) goes out where an answer is only late: no loss on the way there.
+                // A probe of the tail (RFC 8985) goes out where an answer is only late, and a segment that was overtaken is held for lost: no
+                // loss on the way there.
                 let had = if had == segments { "all".to_owned() } else { grouped(*had) };
-                write!(f, "; the peer had {had} already, so it answered late, or replies were lost")?;
+                write!(
+                    f,
+                    "; the peer had {had} already: it answered late, replies were lost, or packets were reordered"
+                )?;
             }
             f.write_str(". A reply that waited for one counts as answered")
         }
