@@ -1,7 +1,7 @@
 //! Conclusions from several findings of one address, which a reader of a check should not have to draw alone.
 
 use crate::reach::mtu::MtuFinding;
-use crate::reach::{AddressReach, Reporter, Says, Seen, Verdict};
+use crate::reach::{AddressReach, Reporter, Says, Seen, Transport, Verdict};
 
 /// Something that follows from several findings of one address. Its words stand where things are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,21 @@ pub enum Remark {
         /// Address of the sender.
         by: String,
     },
+    /// Many ports were asked at once; some are closed, and others silent: a limit on answers makes closed ones silent too.
+    SilentBesideClosed {
+        /// The transport.
+        transport: Transport,
+        /// Ports without an answer, a count.
+        silent: usize,
+        /// Ports that were refused, a count.
+        closed: usize,
+    },
 }
+
+/// Ports over one transport from which a limit on answers may have been met by this check alone: Linux sends six ICMP errors at once.
+const MANY: usize = 8;
+/// Silent ports, and closed ones, from which that is told.
+const SEVERAL: usize = 2;
 
 impl Remark {
     /// Returns the remarks about `address`.
@@ -48,6 +62,7 @@ impl Remark {
             remarks.push(Self::Hole { vanishing_bytes });
         }
         remarks.extend(refuser(address).map(|by| Self::RefusedByAnother { by }));
+        remarks.extend([Transport::Tcp, Transport::Udp].into_iter().filter_map(|over| beside_closed(address, over)));
         remarks
     }
 }
@@ -66,6 +81,14 @@ fn exceeded(address: &AddressReach) -> Option<String> {
     })
 }
 
+fn beside_closed(address: &AddressReach, transport: Transport) -> Option<Remark> {
+    let ports: Vec<_> = address.ports.iter().filter(|port| port.transport == transport).collect();
+    let silent = ports.iter().filter(|port| matches!(port.seen, Seen::Silence { .. })).count();
+    let closed = ports.iter().filter(|port| port.verdict == Verdict::Refused).count();
+    let is_told = ports.len() >= MANY && silent >= SEVERAL && closed >= SEVERAL;
+    is_told.then_some(Remark::SilentBesideClosed { transport, silent, closed })
+}
+
 /// The first hop that refuses a port in the host's place.
 fn refuser(address: &AddressReach) -> Option<String> {
     let refused = address.ports.iter().filter(|port| port.verdict == Verdict::Refused);
@@ -78,7 +101,7 @@ fn refuser(address: &AddressReach) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reach::{PortFinding, Route, Transport};
+    use crate::reach::{PortFinding, Route};
     use crate::unit::Nanos;
 
     const SILENCE: Seen = Seen::Silence { waited_ns: Nanos(1) };
@@ -123,5 +146,26 @@ mod tests {
         let remark = Remark::RefusedByAnother { by: "10.0.0.1".into() };
         assert_eq!(Remark::about(&address(echo.clone(), "reachable", by(Reporter::Hop))), [remark]);
         assert_eq!(Remark::about(&address(echo, "reachable", by(Reporter::Host))), []);
+    }
+
+    #[test]
+    fn silence_of_many_ports_beside_closed_ones_may_be_a_limit_on_answers() {
+        let told = |silent: usize, closed: usize| {
+            let mut found = address(Seen::Answer { after_ns: Nanos(1) }, "reachable", SILENCE);
+            let port = |(number, seen): (usize, Seen)| PortFinding {
+                port: number as u16,
+                verdict: Verdict::of(Transport::Udp, &seen, false),
+                seen,
+                ..found.ports[0].clone()
+            };
+            let refused =
+                Seen::Error { says: Says::PortUnreachable, from: None, by: Reporter::Host, after_ns: Nanos(1) };
+            let seen = [vec![SILENCE; silent], vec![refused; closed]].concat();
+            found.ports = (1..).zip(seen).map(port).collect();
+            Remark::about(&found)
+        };
+        let limit = Remark::SilentBesideClosed { transport: Transport::Udp, silent: 14, closed: 6 };
+        assert_eq!(told(14, 6), [limit]);
+        assert_eq!([told(0, 20), told(20, 0), told(1, 19), told(3, 4)], [vec![], vec![], vec![], vec![]]);
     }
 }

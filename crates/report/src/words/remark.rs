@@ -16,6 +16,13 @@ pub fn fact(remark: &Remark) -> String {
             )
         }
         Remark::RefusedByAnother { by } => format!("{by} refuses in place of the host"),
+        Remark::SilentBesideClosed { transport, silent, closed } => {
+            let over = transport.to_string().to_uppercase();
+            format!(
+                "{silent} {over} ports are silent beside {closed} closed ones: a filter drops what is for them, or the host \
+                 or the path limits its answers, which this check asked for all at once"
+            )
+        }
     }
 }
 
@@ -28,6 +35,7 @@ pub fn advice(remark: &Remark) -> &'static str {
         }
         Remark::Dark => "check the address, look for a firewall, and test from a host nearer to it",
         Remark::GoesRound { .. } => "look at the hops: `sonde paths HOST --trace`",
+        Remark::SilentBesideClosed { .. } => "check one of them alone: `sonde check HOST:PORT`",
         Remark::RefusedByAnother { .. } => "change the filter that answers in its place, or test from a host behind it",
     }
 }
