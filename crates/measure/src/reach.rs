@@ -177,6 +177,21 @@ impl Seen {
     }
 }
 
+impl Seen {
+    /// Sender and meaning of an ICMP error that a hop sent in the host's place; `None` of all else.
+    pub fn by_another(&self) -> Option<(&str, Says)> {
+        match self {
+            Self::Error { says, from: Some(from), by: Reporter::Hop, .. } => Some((from, *says)),
+            _ => None,
+        }
+    }
+
+    /// True where this machine itself gave up: nobody on the link told it where to send what is for the host, or for the gateway to it.
+    pub fn is_without_neighbour(&self) -> bool {
+        matches!(self, Self::Error { says: Says::HostUnreachable, from: Some(_), by: Reporter::Ourselves, .. })
+    }
+}
+
 impl AddressReach {
     /// All that was seen at the address.
     pub fn seen(&self) -> impl Iterator<Item = &Seen> {

@@ -324,6 +324,7 @@ fn echo(seen: &Seen) -> String {
     match seen {
         Seen::Answer { .. } => "answered".to_owned(),
         Seen::Reset { .. } | Seen::AcceptedThenReset { .. } => "reset".to_owned(),
+        Seen::Error { .. } if seen.is_without_neighbour() => "no reply to ARP or neighbour discovery".to_owned(),
         Seen::Error { says, from: Some(from), .. } => format!("{}, says {from}", port::error(*says)),
         Seen::Error { says, from: None, .. } => format!("{}, says this host", port::error(*says)),
         Seen::Silence { waited_ns } => format!("no answer in {waited_ns}"),

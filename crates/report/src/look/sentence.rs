@@ -9,7 +9,7 @@ use measure::look::further::{Further, Reason};
 use measure::look::losses;
 use measure::look::{Believed, Cause, Finding, Leg, Look, Shift, Stands, Subject, Sums, Who};
 use measure::method::Carrier;
-use measure::reach::{PortFinding, Seen, Service, ServiceFinding, Transport, Verdict};
+use measure::reach::{PortFinding, Says, Seen, Service, ServiceFinding, Transport, Verdict};
 use measure::unit::Nanos;
 use measure::verdict::Warning;
 
@@ -149,10 +149,61 @@ fn nothing(look: &Look) -> String {
     if has_port(look, Verdict::Reset) {
         return format!("{host} accepts connections that are then reset, and does not answer ICMP echo");
     }
+    if let Some((from, says, _)) = objection(look).filter(|_| !seen(look).any(Seen::is_sign_of_life)) {
+        return format!("{host} did not answer. {from} answered in its place: {}", words::port::error(says));
+    }
+    if seen(look).any(Seen::is_without_neighbour) {
+        return format!(
+            "{host} did not answer. No machine on this link replied to ARP or neighbour discovery for it, or for the \
+             gateway to it"
+        );
+    }
     if has_port(look, Verdict::Refused) {
         return format!("{host} has no open port among {}, and does not answer ICMP echo", ports(look, None));
     }
     format!("{host} did not answer: no reply to ICMP echo, nor on {}", ports(look, None))
+}
+
+/// All that was seen when the host was tried.
+fn seen(look: &Look) -> impl Iterator<Item = &Seen> {
+    look.addresses
+        .iter()
+        .flat_map(|asked| std::iter::once(&asked.echo).chain(asked.ports.iter().map(|port| &port.seen)))
+}
+
+/// The hop that answered in the host's place first, its error, and the TCP ports for which it did.
+fn objection(look: &Look) -> Option<(&str, Says, usize)> {
+    let (from, says) = seen(look).find_map(Seen::by_another)?;
+    let ports = look.addresses.iter().flat_map(|asked| &asked.ports);
+    let is_its = |port: &&PortFinding| {
+        port.transport == Transport::Tcp && port.seen.by_another().is_some_and(|(other, _)| other == from)
+    };
+    Some((from, says, ports.filter(is_its).count()))
+}
+
+/// `. TCP :22, :443 accept connections, and nothing was asked there`: open ports at which no program is known.
+fn open_ports(look: &Look) -> String {
+    let open = |is_asked: bool| {
+        let ports = look.addresses.iter().flat_map(|asked| &asked.ports);
+        let is = |port: &&PortFinding| {
+            let known = matches!(port.service, Some(ServiceFinding::Known { .. } | ServiceFinding::LeftAlone { .. }));
+            port.transport == Transport::Tcp
+                && port.verdict == Verdict::Open
+                && !known
+                && port.service.is_some() == is_asked
+        };
+        let mut ports: Vec<u16> = ports.filter(is).map(|port| port.port).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports.iter().map(|port| format!(":{port}")).collect::<Vec<_>>()
+    };
+    let said = |ports: Vec<String>, what: &str| {
+        let accepts = if ports.len() == 1 { "accepts" } else { "accept" };
+        (!ports.is_empty()).then(|| format!(". TCP {} {accepts} connections, {what}", ports.join(", ")))
+    };
+    let parts =
+        [said(open(false), "and nothing was asked there"), said(open(true), "and no known protocol is spoken there")];
+    parts.into_iter().flatten().collect()
 }
 
 /// Ports whose connections were accepted and then reset without a word: `TCP :7663: connections are accepted and then reset …`.
@@ -276,10 +327,25 @@ pub(super) fn no_program(look: &Look) -> Option<String> {
         // One is there, and its row says what came of it.
         Some(_) if look.legs.iter().any(|leg| matches!(leg.who, Who::Program { .. })) => None,
         Some(_) => {
+            let all = look.addresses.iter().flat_map(|asked| &asked.ports);
+            let all = all.filter(|port| port.transport == Transport::Tcp).count();
+            if let Some((from, says, ports)) = objection(look).filter(|(_, _, ports)| 2 * ports > all) {
+                let error = words::port::error(says);
+                return Some(format!(
+                    "No program was reached: {from} answered for the host at {ports} of {all} TCP ports ({error}) → \
+                     open a port there for `sonde serve`, or name one that it lets pass (--port)"
+                ));
+            }
             let advice = "run `sonde serve` there (--key FILE or --open), or name a port and its program (--port)";
-            Some(format!("No program answered ({tcp}, {udp} ports) → {advice}"))
+            Some(format!("No program answered ({tcp}, {udp} ports){} → {advice}", open_ports(look)))
         }
         None if has_answered(look) => None,
+        None if objection(look).is_some() => {
+            Some("Nothing of the host answered → look at that router or firewall, and at the address".to_owned())
+        }
+        None if seen(look).any(Seen::is_without_neighbour) => {
+            Some("Nothing answered → check that the host is on, on this link, and has this address".to_owned())
+        }
         None => Some(format!(
             "Nothing answered → name an open port (--port), or run `sonde check {}`",
             shell::word(&look.host)

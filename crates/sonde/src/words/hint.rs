@@ -311,7 +311,7 @@ fn network(error: &io::Error) -> Option<&'static str> {
             "run `sonde check HOST`: a firewall may drop the packets, or the host is down"
         }
         Kind::HostUnreachable | Kind::NetworkUnreachable => {
-            "check the address and the routing table (`ip route get ADDRESS`)"
+            "run `sonde check HOST`: it names who says so: this host's routing table (`ip route get ADDRESS`), or a router or firewall on the path"
         }
         // The kernel says so of a link-local address without its interface, and where --bind cannot reach the peer.
         Kind::InvalidInput => "add the interface to a link-local address, as in fe80::1%eth0, or correct --bind",
@@ -328,6 +328,7 @@ mod tests {
     use super::*;
 
     #[test_case(Step::Connect, 111, "sonde serve"; "a closed port")]
+    #[test_case(Step::Connect, 113, "a router or firewall on the path"; "a host that cannot be reached")]
     #[test_case(Step::Connect, 104, "firewall or proxy"; "a connection that was reset")]
     #[test_case(Step::ConnectData, 111, "--connections 1"; "a limit of connections")]
     #[test_case(Step::Connect, 22, "%eth0"; "an address that does not fit")]

@@ -154,9 +154,7 @@ impl Found<'_> {
         let services = match found {
             Some(ServiceFinding::Known { service, .. }) => vec![*service],
             Some(
-                ServiceFinding::Silent { asked }
-                | ServiceFinding::Closed { asked }
-                | ServiceFinding::Reset { asked },
+                ServiceFinding::Silent { asked } | ServiceFinding::Closed { asked } | ServiceFinding::Reset { asked },
             ) => asked.clone(),
             // It spoke, and as none of those that were asked for.
             Some(ServiceFinding::Other { .. }) => Vec::new(),
@@ -174,20 +172,24 @@ impl Found<'_> {
     }
 
     fn shut(&self) -> String {
-        let count = |verdict| self.tcp().filter(|found| found.verdict == verdict).count();
+        // A router refuses and forbids in the host's place, under its own address.
+        let another = || self.tcp().filter_map(|found| found.seen.by_another()).map(|(from, _)| from);
+        let is_own = |found: &&PortFinding| found.seen.by_another().is_none();
+        let count = |verdict| self.tcp().filter(is_own).filter(|found| found.verdict == verdict).count();
         let (all, refused) = (self.tcp().count(), count(Verdict::Refused));
         let open = count(Verdict::Open);
         if open > 0 && self.open(SSH) {
             return format!("only port {SSH} accepts, where SSH shuts out hosts that connect again and again");
         }
-        let reset = count(Verdict::Reset);
-        let rest = all - refused - reset;
+        let (reset, met) = (count(Verdict::Reset), another().count());
+        let rest = all - refused - reset - met;
+        let errors = another().next().map_or_else(String::new, |from| format!("{met} met an ICMP error of {from}, "));
         if reset > 0 {
             return format!(
-                "none of {all} ports stays open: {reset} accepted and then reset, {refused} refused, {rest} silent or unreachable"
+                "none of {all} ports stays open: {reset} accepted and then reset, {refused} refused, {errors}{rest} silent or unreachable"
             );
         }
-        format!("none of {all} ports accepts: {refused} refused, {rest} silent or unreachable")
+        format!("none of {all} ports accepts: {refused} refused, {errors}{rest} silent or unreachable")
     }
 
     /// The place as a URL of this program says it.
@@ -226,6 +228,7 @@ fn is_complaint(state: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use measure::reach::mtu::MtuFinding;
+    use measure::reach::{Reporter, Says};
     use measure::unit::Nanos;
 
     use super::*;
@@ -235,12 +238,14 @@ mod tests {
         PortFinding { transport: Transport::Tcp, port, verdict: Verdict::Open, seen, service }
     }
 
+    fn reach(ports: Vec<PortFinding>) -> AddressReach {
+        let (address, mtu) = ("10.0.0.2".to_owned(), MtuFinding::NotFound { why: String::new() });
+        let echo = Seen::Answer { after_ns: Nanos(1) };
+        AddressReach { address, route: None, no_route: None, echo, mtu, mtu_by: None, mtu_back_bytes: None, ports }
+    }
+
     fn ways(host: &str, named: u16, service: Option<ServiceFinding>) -> Vec<Way> {
-        let mtu = MtuFinding::NotFound { why: String::new() };
-        let (echo, ports) = (Seen::Answer { after_ns: Nanos(1) }, vec![open(named, service), open(443, None)]);
-        let address = "10.0.0.2".to_owned();
-        let reach =
-            AddressReach { address, route: None, no_route: None, echo, mtu, mtu_by: None, mtu_back_bytes: None, ports };
+        let reach = reach(vec![open(named, service), open(443, None)]);
         let at = SocketAddr::from(([10, 0, 0, 2], 0));
         Found { address: 0, at, host, reach: &reach, named: Some(named), key: false }.ways()
     }
@@ -262,6 +267,26 @@ mod tests {
             ports.iter().filter(|port| port.number == 53).map(|port| (port.transport, &port.services[..])).collect();
         assert_eq!(dns, [(Transport::Tcp, &[Service::Dns][..]), (Transport::Udp, &[Service::Dns][..])]);
         assert!(ports.iter().all(|port| ![443, 80, 22].contains(&port.number)), "nobody else is knocked at");
+    }
+
+    #[test]
+    fn ports_that_a_router_forbids_are_not_refused_by_the_host() {
+        let error = |by, says| Seen::Error { says, from: Some("10.0.0.1".into()), by, after_ns: Nanos(1) };
+        let port = |(port, seen): (u16, Seen)| {
+            let verdict = Verdict::of(Transport::Tcp, &seen, false);
+            PortFinding { transport: Transport::Tcp, port, verdict, seen, service: None }
+        };
+        let seen = [
+            (7_663, error(Reporter::Hop, Says::Prohibited)),
+            (80, error(Reporter::Hop, Says::PortUnreachable)),
+            (22, Seen::Reset { after_ns: Nanos(1) }),
+            (443, Seen::Silence { waited_ns: Nanos(1) }),
+        ];
+        let reach = reach(seen.map(port).to_vec());
+        let at = SocketAddr::from(([10, 0, 0, 2], 0));
+        let handshake = Found { address: 0, at, host: "db1", reach: &reach, named: None, key: false }.ways()[1].clone();
+        let said = "none of 4 ports accepts: 1 refused, 2 met an ICMP error of 10.0.0.1, 1 silent or unreachable";
+        assert_eq!(handshake.trouble.as_deref(), Some(said));
     }
 
     #[test]
