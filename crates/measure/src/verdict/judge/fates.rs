@@ -3,9 +3,10 @@
 use crate::environment::Environment;
 use crate::event::Counts;
 use crate::method::{Carrier, Method, Window};
+use crate::outcome::dark::Dark;
 use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, Nanos};
 use crate::verdict::Warning;
 use crate::verdict::judge::Context;
 use crate::verdict::lost::LeavesBy;
@@ -40,7 +41,9 @@ pub(super) fn fates(
         waited_share: waited(outcome, method, gone),
     });
     let dark = outcome.dark.map(|dark| Warning::Dark { dark });
-    let again = retransmitted(SentAgain::by(&outcome.sockets), counts.messages_sent());
+    let again = SentAgain::by(&outcome.sockets);
+    let explained = outcome.dark.is_some_and(|dark| again.segments <= backed_off(&dark, outcome.sockets.len()));
+    let again = retransmitted(again, counts.messages_sent()).filter(|_| !explained);
     let odd = [corrupt(outcome), unasked(counts, method).or_else(|| altered(counts))];
     [dark, failed, refused(outcome, method, ours), lost, again].into_iter().chain(odd).flatten()
 }
@@ -56,6 +59,16 @@ fn corrupt(outcome: &Outcome) -> Option<Warning> {
 fn unasked(counts: &Counts, method: &Method) -> Option<Warning> {
     let by_order = method.traffic.application().is_some() && method.traffic.carrier() == Carrier::Tcp;
     (by_order && counts.strays > 0).then_some(Warning::Unasked { count: counts.strays })
+}
+
+/// Shortest wait before Linux's TCP sends again (`TCP_RTO_MIN`).
+const SENT_AGAIN: Nanos = Nanos::millis(200);
+
+/// Segments, at most, that so many connections send again while nothing comes back: a probe of the tail, and one after each wait, which
+/// doubles. More of them were lost at other times, or have made that time.
+fn backed_off(dark: &Dark, connections: usize) -> u64 {
+    let waits = (dark.longest_to_ns.0.saturating_sub(dark.longest_from_ns.0) / SENT_AGAIN.0 + 1).ilog2() + 1;
+    dark.spells.saturating_mul(connections as u64).saturating_mul(u64::from(waits) + 1)
 }
 
 /// Warns where nearly as many messages answer no request as replies are missing, none of them late: who counts losses may hold altered replies for them.
@@ -222,8 +235,7 @@ mod tests {
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
     use crate::trace::{Departure, Trace};
-    use crate::unit::{Instant, Nanos};
-    use crate::verdict::order::settle;
+    use crate::unit::Instant;
     use test_case::test_case;
 
     fn run(counts: Counts, carrier: Carrier) -> (Outcome, Method) {
@@ -391,6 +403,19 @@ mod tests {
     }
 
     #[test]
+    fn an_outage_explains_the_few_segments_that_a_connection_sends_again_in_it() {
+        let again = |segments| {
+            let (mut outcome, method) =
+                run(Counts { scheduled: 400, answered: 160, late: 240, ..Counts::default() }, Carrier::Tcp);
+            outcome.sockets = vec![SocketFacts { retransmitted: Some(segments), ..SocketFacts::default() }];
+            outcome.dark = Some(dark());
+            fates(&outcome, &method, None).any(|warning| warning.kind() == "retransmitted")
+        };
+        // Within a second: a probe, and after 0.2 and 0.6 s.
+        assert!(!again(3) && again(90));
+    }
+
+    #[test]
     fn messages_in_place_of_replies_are_told_beside_the_losses() {
         let told = |lost: u64, strays: u64, late: u64| {
             let counts = Counts { scheduled: 2_000, answered: 2_000 - lost, lost, strays, late, ..Counts::default() };
@@ -403,8 +428,8 @@ mod tests {
         }
     }
 
-    fn dark() -> Warning {
-        let dark = crate::outcome::dark::Dark {
+    fn dark() -> Dark {
+        Dark {
             spells: 1,
             total_ns: Nanos::secs(1),
             share: 0.5,
@@ -414,8 +439,7 @@ mod tests {
             unanswered: 2,
             refused_or_not_sent: 0,
             due: None,
-        };
-        Warning::Dark { dark }
+        }
     }
 
     #[test_case(&Asked { pattern: Some(Pattern::Load), ..Asked::default() }, LeavesBy::Rate; "a load")]

@@ -77,7 +77,7 @@ fn of_fates(warning: &Warning) -> String {
         Warning::Lost { .. } => "At least one request got no reply before its timeout. Late replies are included. Read the interval of the loss rate beside it: one loss says little.",
         Warning::Retransmitted { .. } => {
             return format!(
-                "TCP of this host retransmitted at least {FEWEST_RETRANSMITTED} segments, and at least {} of the number of requests. Each is a loss in either direction, a reply later than TCP's timeout, or a segment that others overtook. The counter does not distinguish them. It excludes segments that the peer retransmitted.",
+                "TCP of this host retransmitted at least {FEWEST_RETRANSMITTED} segments, and at least {} of the number of requests. Each is a loss in either direction, a reply later than TCP's timeout, or a segment that others overtook. The counter does not distinguish them. It excludes segments that the peer retransmitted. Those few that TCP sends again while nothing comes back are told as that time alone.",
                 percent(RETRANSMITTED)
             );
         }
