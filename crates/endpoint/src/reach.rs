@@ -366,7 +366,7 @@ mod tests {
     #[test_case("ff02::1%1", "multicast"; "v6 multicast")]
     #[test_case("255.255.255.255", "broadcast"; "all")]
     #[test_case("127.255.255.255", "broadcast"; "a network")]
-    #[test_case("0.0.0.0", "no address"; "none")]
+    #[test_case("0.0.0.0", "not a host address"; "none")]
     fn what_is_not_one_host_is_refused(host: &str, word: &str) {
         let error = check(host, &plan(Vec::new()), &Stop::default(), |_| {}).unwrap_err();
         assert!(error.to_string().contains(word), "{error}");
