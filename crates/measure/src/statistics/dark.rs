@@ -109,7 +109,8 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
         share,
         longest_from_ns: since(longest.from),
         longest_to_ns: since(longest.to),
-        to_the_end: spells.last().is_some_and(|gap| gap.to == end),
+        // The replies that were held back are its end.
+        to_the_end: spells.last().is_some_and(|gap| gap.to == end && gap.asked.count > 0),
         unanswered: spells.iter().map(|gap| gap.asked.left).sum(),
         refused_or_not_sent: spells.iter().map(|gap| gap.asked.count - gap.asked.left).sum(),
         due,
@@ -382,6 +383,13 @@ mod tests {
             assert!(near(found.longest_from_ns, from) && near(found.longest_to_ns, to), "{found:?}");
             assert_eq!((found.spells, found.unanswered, found.to_the_end), (1, 0, false));
         }
+    }
+
+    #[test]
+    fn replies_that_were_held_back_until_the_end_came() {
+        let tenths: Vec<u64> = (44..50).collect();
+        let found = dark(&open(Nanos::secs(5), Nanos::millis(10), held(&tenths))).unwrap();
+        assert_eq!((found.spells, found.unanswered, found.to_the_end), (1, 0, false), "{found:?}");
     }
 
     /// The same by the doing of this host, which sent nothing in that time.
