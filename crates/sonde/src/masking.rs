@@ -10,13 +10,12 @@ const MASK: &str = "***";
 /// may hold the signs that end the host's part.
 pub fn password(rest: &str) -> Option<Range<usize>> {
     let host_ends = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (begin, end) = match rest[..host_ends].rfind('@') {
-        Some(at) => (rest[..at].find(':')? + 1, at),
-        None => {
-            let begin = rest[..host_ends].rfind(':')? + 1;
-            let is_port = rest[begin..host_ends].bytes().all(|octet| octet.is_ascii_digit());
-            (begin, rest.rfind('@').filter(|_| !is_port)?)
-        }
+    let (begin, end) = if let Some(at) = rest[..host_ends].rfind('@') {
+        (rest[..at].find(':')? + 1, at)
+    } else {
+        let begin = rest[..host_ends].rfind(':')? + 1;
+        let is_port = rest[begin..host_ends].bytes().all(|octet| octet.is_ascii_digit());
+        (begin, rest.rfind('@').filter(|_| !is_port)?)
     };
     (begin < end).then_some(begin..end)
 }

@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
         // What was told is not told again.
         let hear = |name: &str, heard: Heard<'_>| {
             if after.is_empty() {
-                first.hear(name, heard)
+                first.hear(name, heard);
             }
         };
         self.survey_within(PATIENCE[1], names, &hear)
