@@ -257,12 +257,12 @@ fn a_kernel_that_replies_sooner_for_no_known_reason_accuses_neither_program_nor_
 }
 
 /// A host whose ports are in this state, beside an echo.
-fn of_ports(seen: Seen, echo: Seen) -> LookDocument {
+fn of_ports(seen: &Seen, echo: Seen) -> LookDocument {
     let mut found = fixture::silent_look();
     let asked = &mut found.look.addresses[0];
     asked.echo = echo;
     for port in &mut asked.ports {
-        (port.verdict, port.seen) = (Verdict::of(port.transport, &seen, false), seen.clone());
+        (port.verdict, port.seen) = (Verdict::of(port.transport, seen, false), seen.clone());
     }
     if found.look.addresses[0].echo.is_sign_of_life() {
         found.look.legs[0].sums = fixture::look().look.legs[0].sums.clone();
@@ -279,10 +279,10 @@ fn error(by: Reporter, says: Says) -> Seen {
 #[test]
 fn a_router_that_answers_in_the_host_s_place_is_named() {
     let forbidden = || error(Reporter::Hop, Says::Prohibited);
-    let text = unbroken(&of_ports(forbidden(), Seen::Answer { after_ns: Nanos(1) }));
+    let text = unbroken(&of_ports(&forbidden(), Seen::Answer { after_ns: Nanos(1) }));
     let said = "No program was reached: 10.0.0.1 answered for the host at 3 of 3 TCP ports (forbidden by a filter) →";
     assert!(text.contains(said) && !text.contains("run `sonde serve` there"), "{text}");
-    let text = unbroken(&of_ports(forbidden(), forbidden()));
+    let text = unbroken(&of_ports(&forbidden(), forbidden()));
     let said = "10.0.0.9 did not answer. 10.0.0.1 answered in its place: forbidden by a filter";
     assert!(text.starts_with(said) && text.contains("look at that router or firewall"), "{text}");
 }
@@ -290,7 +290,7 @@ fn a_router_that_answers_in_the_host_s_place_is_named() {
 #[test]
 fn a_host_that_nobody_on_the_link_knows_is_told_as_that() {
     let nobody = || error(Reporter::Ourselves, Says::HostUnreachable);
-    let text = unbroken(&of_ports(nobody(), nobody()));
+    let text = unbroken(&of_ports(&nobody(), nobody()));
     assert!(text.contains("No machine on this link replied to ARP or neighbour discovery for it"), "{text}");
     assert!(text.contains("tried ICMP no reply to ARP or neighbour discovery") && !text.contains("10.0.0.7"), "{text}");
 }
@@ -299,7 +299,7 @@ fn a_host_that_nobody_on_the_link_knows_is_told_as_that() {
 fn ports_that_accept_are_told_where_no_program_was_measured() {
     use measure::reach::{Service, ServiceFinding};
     let (answer, echo) = (Seen::Answer { after_ns: Nanos(1) }, Seen::Answer { after_ns: Nanos(1) });
-    let mut found = of_ports(answer, echo);
+    let mut found = of_ports(&answer, echo);
     let text = unbroken(&found);
     let said =
         "No program answered (3 TCP, 0 UDP ports). TCP :22, :7663, :12865 accept connections, and nothing was asked";
