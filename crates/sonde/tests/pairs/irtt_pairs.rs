@@ -79,7 +79,7 @@ fn the_server_is_measured_with_and_told_of_the_end(host: &'static str, theirs: &
 
 #[test_case(&[], &["--every", "1ms"], "one packet every 10 ms", "--every 10ms"; "more often than it answers")]
 #[test_case(&[], &["--poisson", "20"], "five at once", "-i 0"; "by chance")]
-#[test_case(&["-d", "1s"], &["-t", "5"], "for 1 s", "-t 1s"; "for longer than it serves")]
+#[test_case(&["-d", "1s"], &["-t", "5"], "at most 1 s", "-t 1s"; "for longer than it serves")]
 #[test_case(&["-l", "100"], &["--size", "200"], "100 bytes", "--size 100"; "longer than it takes")]
 #[test_case(&["--no-dscp"], &["--dscp", "ef"], "does not mark", "--dscp"; "marked")]
 #[test_case(&["--hmac=secret"], &[], "7 s", "--irtt-key"; "without its key")]
