@@ -451,18 +451,8 @@ mod tests {
         let (mut outcome, _) = run(Counts { scheduled: 9, answered: 4, lost: 5, ..Counts::default() }, Carrier::Udp);
         outcome.sockets.clear();
         let found: Vec<Warning> = fates(&outcome, &asked.resolve().unwrap(), None).collect();
-        assert_eq!(
-            found,
-            [Warning::Lost {
-                count: 5,
-                sent: 9,
-                dropped_by_us: None,
-                dropped_by_peer: None,
-                late: 0,
-                leaves_by: by,
-                waited_share: None
-            }]
-        );
+        let [Warning::Lost { count: 5, sent: 9, leaves_by, .. }] = found[..] else { panic!("{found:?}") };
+        assert_eq!(leaves_by, by);
     }
 
     fn seldom() -> Asked {
