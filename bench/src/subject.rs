@@ -280,7 +280,8 @@ pub fn instructions_per_record(program: &std::path::Path, feed: Feed, profiles: 
 
 /// Largest resident set of `record-loop` at `program` fed with `count` exchanges, MiB.
 pub fn peak_mib(program: &std::path::Path, feed: Feed, count: u64) -> Result<f64> {
-    let call = Call::new(program, &format!("{} {count}", feed.word())).with_limit(120);
+    // It takes seconds, but of the CPU time that others leave.
+    let call = Call::new(program, &format!("{} {count}", feed.word())).with_limit(1_200);
     let text = call.run(Priority::Normal)?;
     ensure!(text.contains(&format!("recorded={count} balanced=true")), "the recorder lost some: {text}");
     let kib = text.lines().find_map(|line| line.strip_prefix("peak_rss_kib="));

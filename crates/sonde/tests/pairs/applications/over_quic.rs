@@ -93,8 +93,8 @@ fn a_connection_for_each_request_has_its_handshake() {
         let counts = ["connect", "wait", "receive"].map(|phase| phases[phase]["count"].as_u64());
         assert_eq!((counts, phases["tls"].is_null()), ([Some(50); 3], true), "{phases}");
         assert!(phases["resumed"].as_u64().is_some_and(|resumed| expected.contains(&resumed)), "{phases}");
-        // A signature and its verification take longer than a request.
-        assert!(phases["connect"]["min_ns"].as_u64() > phases["wait"]["min_ns"].as_u64(), "{phases}");
+        // At least a signature and its verification; whether a request waits longer is up to what else runs.
+        assert!(phases["connect"]["min_ns"].as_u64() > Some(50_000), "{phases}");
     }
 }
 
