@@ -281,7 +281,7 @@ fn a_tail_of_a_host_that_is_late_itself_is_not_the_network_s() {
     assert_eq!(story(Fault::Slow), [(Kind::Tail, host("h2", Role::Both))]);
 }
 
-/// What was usual when a loss began is not what is usual when it is over.
+/// A level that was usual when a loss began need not be so when it is over.
 #[test]
 fn a_tail_that_grew_everywhere_during_a_loss_is_no_tail_of_those_that_lost() {
     let mut network = Network::new(4, 1, 10, CORRELATED, 8);

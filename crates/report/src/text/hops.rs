@@ -175,7 +175,7 @@ fn subject(hops: &Hops, place: usize) -> String {
 }
 
 /// Remarks beside the rows: label and text.
-/// What is to be said beside the table; `answers`: the peer answers requests.
+/// Remarks beside the table. `answers`: the peer answers requests.
 fn remarks(hops: &Hops, answers: bool) -> Vec<(&'static str, String)> {
     let mut remarks = Vec::new();
     let groups: BTreeSet<u32> = hops.sides.iter().filter_map(|side| side.group).collect();

@@ -186,7 +186,7 @@ fn counting(every: u64, longer: u64, mut trip: impl FnMut() -> u64) -> impl FnMu
     }
 }
 
-/// Of the trials of a world, those that tell no count, that tell this count and a time, and that tell this count alone.
+/// Counts of the trials that tell no count of requests, this one and a time, and this one alone.
 fn told(requests: u64, run: impl Fn(&mut Rng) -> Option<Periodic>) -> [u64; 3] {
     let mut told = [0; 3];
     for found in (0..20).filter_map(|seed| run(&mut Rng::with_seed(seed))) {
