@@ -203,7 +203,7 @@ fn stream(
     }
     let (facts, refused) = (socket_facts(link.socket()), link.unstamped());
     let request = talk.request();
-    let wire = Asking::new(talk, Arc::clone(tally));
+    let wire = Asking::new(talk, Arc::clone(tally)).with_connections(anew.is_some());
     let flow =
         Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
     Ok((Connection { flow, facts, refused, handed: None, errors: None }, steps))

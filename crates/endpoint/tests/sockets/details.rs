@@ -33,13 +33,23 @@ fn answer(mut stream: TcpStream, turn: &AtomicBool) -> std::io::Result<()> {
 }
 
 fn server() -> SocketAddr {
+    server_but_for(None)
+}
+
+/// A server that says nothing on the connection with this number, from 0, and keeps it.
+fn server_but_for(silent: Option<usize>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let turn = Arc::new(AtomicBool::new(false));
     thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
+        let mut kept = Vec::new();
+        for (number, stream) in listener.incoming().map_while(Result::ok).enumerate() {
             let turn = Arc::clone(&turn);
-            thread::spawn(move || drop(answer(stream, &turn)));
+            if silent == Some(number) {
+                kept.push(stream);
+            } else {
+                thread::spawn(move || drop(answer(stream, &turn)));
+            }
         }
     });
     address
@@ -47,6 +57,13 @@ fn server() -> SocketAddr {
 
 /// Ten exchanges with a separate server.
 fn exchanges(pattern: Option<Pattern>, window: Option<u32>) -> Vec<Exchange> {
+    let seen = exchanges_with(server(), Nanos::secs(60), pattern, window);
+    assert!(seen.iter().all(|exchange| exchange.fate == Fate::Answered), "{seen:?}");
+    seen
+}
+
+/// Ten exchanges with a server, each of which is lost after `timeout`.
+fn exchanges_with(address: SocketAddr, timeout: Nanos, pattern: Option<Pattern>, window: Option<u32>) -> Vec<Exchange> {
     let request = Request {
         method: "GET".into(),
         host: "db1".into(),
@@ -66,10 +83,9 @@ fn exchanges(pattern: Option<Pattern>, window: Option<u32>) -> Vec<Exchange> {
         application: Some(application.said()),
         stop: StopAt { count: Some(10), ..StopAt::default() },
         warm_up_ns: Some(Nanos::ZERO),
-        timeout_ns: Some(Nanos::secs(60)),
+        timeout_ns: Some(timeout),
         ..Asked::default()
     };
-    let address = server();
     let task = Task {
         trace: None,
         method: asked.resolve_towards(Far::Foreign).expect("a sensible method"),
@@ -85,7 +101,6 @@ fn exchanges(pattern: Option<Pattern>, window: Option<u32>) -> Vec<Exchange> {
     let mut seen = Vec::new();
     rtt::run(&task, &Stop::default(), &mut |event| seen.extend(exchange(&event))).expect("measured");
     assert_eq!(seen.len(), 10);
-    assert!(seen.iter().all(|exchange| exchange.fate == Fate::Answered), "{seen:?}");
     seen
 }
 
@@ -129,4 +144,15 @@ fn a_connection_each_tells_its_steps_in_order() {
     }
     ports.dedup();
     assert_eq!(ports.len(), 10, "each has a port of its own");
+}
+
+/// A reply has no number there, and would be taken for the one that is missing.
+#[test]
+fn a_reply_on_a_connection_of_its_own_is_to_no_request_before_it() {
+    // The first connection is the trial's.
+    let address = server_but_for(Some(4));
+    let found = exchanges_with(address, Nanos::secs(3), Some(Pattern::ConnectExchange), Some(1));
+    let fates: Vec<Fate> = found.iter().map(|exchange| exchange.fate).collect();
+    let expected: Vec<Fate> = (0..10).map(|seq| if seq == 3 { Fate::Lost } else { Fate::Answered }).collect();
+    assert_eq!(fates, expected);
 }

@@ -302,7 +302,8 @@ impl Digest {
     }
 }
 
-/// Requests of one protocol over TCP, and whose reply is whose: by its number where it has one, by order otherwise.
+/// Requests of one protocol over TCP, and whose reply is whose: by its number where it has one, by order otherwise. Where each request has its
+/// own connection, a reply is to the latest: those before it went with their connections.
 #[derive(Clone, Debug)]
 pub struct Asking<S> {
     speech: S,
@@ -310,6 +311,8 @@ pub struct Asking<S> {
     tally: Arc<Tally>,
     /// One more than the number of the latest request.
     asked: u64,
+    /// Set where each request has its own connection.
+    anew: bool,
     /// Where requests differ: whose turn it is.
     turns: Option<Box<Turns>>,
 }
@@ -318,7 +321,13 @@ impl<S: Speech> Asking<S> {
     /// Requests of `speech`, whose replies are counted in `tally`.
     pub fn new(speech: S, tally: Arc<Tally>) -> Self {
         let bits = speech.mark_bits();
-        Self { speech, bits, tally, asked: 0, turns: None }
+        Self { speech, bits, tally, asked: 0, anew: false, turns: None }
+    }
+
+    /// The same, each request with its own connection where `anew`.
+    #[must_use]
+    pub fn with_connections(self, anew: bool) -> Self {
+        Self { anew, ..self }
     }
 
     /// The same of requests that differ.
@@ -358,7 +367,8 @@ impl<S: Speech> Wire for Asking<S> {
             return Reading::Stray;
         }
         let Some(Digest { reply, octets }) = Digest::read(reply) else { return Reading::Corrupt(None) };
-        let number = reply.number.map_or(oldest, |number| nearest(number, self.bits, oldest));
+        let awaited = if self.anew { self.asked.saturating_sub(1) } else { oldest };
+        let number = reply.number.map_or(awaited, |number| nearest(number, self.bits, awaited));
         // A reply to a request that was never sent says nothing of the program, and is not counted.
         if number >= self.asked && reply.number.is_some() {
             return Reading::Stray;
@@ -409,6 +419,15 @@ mod tests {
         assert_eq!(asking.identify(&Digest::CORRUPT, beyond), Reading::Corrupt(None));
         assert_eq!(tally.kinds(), [(Kind(1), true, 2), (Kind(1), false, 1)]);
         assert_eq!(tally.lengths(), Some((14, 14)));
+    }
+
+    #[test]
+    fn a_reply_on_a_connection_of_its_own_answers_the_latest() {
+        let mut asking = Asking::new(Redis, Arc::default()).with_connections(true);
+        let digest = |number| Digest { reply: Reply { kind: Kind(1), sound: true, number, closes: false }, octets: 14 };
+        asking.prepare(&mut [], 7, Flags::NONE);
+        assert_eq!(asking.identify(&digest(None).encode(), 3), Reading::Reply(7), "3 was given up with its connection");
+        assert_eq!(asking.identify(&digest(Some(7)).encode(), 3), Reading::Reply(7));
     }
 
     #[test]
