@@ -333,6 +333,10 @@ pub struct Split {
     pub missing: Vec<String>,
     /// True where the split was given up because the system clock stepped during the run.
     pub clock_stepped: bool,
+    /// The same of the slowest tenth of these exchanges, whose time may have gone elsewhere; absent of fewer than 50, and where some of that
+    /// tenth took less than twice the median of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest: Option<Box<Split>>,
 }
 
 /// Use of the parts of stamped round trips for what is known of all.

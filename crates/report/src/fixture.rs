@@ -167,6 +167,7 @@ fn split() -> Split {
         round_trip_unstamped_ns: Some(Nanos(21_100)),
         missing: Vec::new(),
         clock_stepped: false,
+        slowest: None,
     }
 }
 

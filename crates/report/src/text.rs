@@ -140,25 +140,28 @@ fn edge_text(bin: &histogram::Bin) -> String {
     format!("{above}{}", bin.from)
 }
 
-/// The parts of a round trip between kernel timestamps.
-fn parts(page: &mut Page, split: &Split) {
-    if split.clock_stepped {
-        return;
-    }
+/// The parts of a round trip between kernel timestamps, each with its name.
+fn named_parts(split: &Split) -> Vec<String> {
     let part = |name: &str, time: Option<Nanos>| time.map(|time| format!("{name} {time}"));
     let whole_path = split.path_ns.is_some() && split.peer_ns.is_some();
     let outside = if whole_path { None } else { split.outside_ns };
-    let parts: Vec<String> = [
+    let parts = [
         part("send", split.send_to_sched_ns),
         part("queue", split.sched_to_driver_ns),
         part("path", split.path_ns.filter(|_| whole_path)),
         part("peer", split.peer_ns.filter(|_| whole_path)),
         part("path and peer", outside),
         part("wake-up", split.wake_up_ns),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// The parts of all round trips, and of the slowest.
+fn parts(page: &mut Page, split: &Split) {
+    if split.clock_stepped {
+        return;
+    }
+    let parts = named_parts(split);
     if parts.is_empty() {
         return;
     }
@@ -168,6 +171,17 @@ fn parts(page: &mut Page, split: &Split) {
     }
     page.items(INDENT, &Piece::new("parts", Tone::Faint), LABEL, &parts);
     page.paragraph(INDENT, &Piece::default(), LABEL, &words::split::source(split));
+    let mostly = |page: &mut Page, split: &Split| {
+        if let Some(place) = words::split::mostly(split) {
+            page.paragraph(INDENT, &Piece::default(), LABEL, &place);
+        }
+    };
+    mostly(page, split);
+    if let Some(slowest) = &split.slowest {
+        page.items(INDENT, &Piece::new("slowest", Tone::Faint), LABEL, &named_parts(slowest));
+        page.paragraph(INDENT, &Piece::default(), LABEL, &words::split::source_of_slowest(split, slowest));
+        mostly(page, slowest);
+    }
 }
 
 /// The warnings with their advice, the most important first. The answer has said already that the run was interrupted.
@@ -297,6 +311,25 @@ mod tests {
         assert!(far.contains("not shown: round trips with timestamps took 46 µs (p50)"), "{far}");
         assert!(few.contains("not shown: 9 round trips have timestamps"), "{few}");
         assert!(!far.contains("wake-up") && !few.contains("wake-up"), "{far}{few}");
+    }
+
+    #[test]
+    fn the_slowest_have_parts_of_their_own() {
+        let mut record = fixture::closed();
+        assert!(!quiet(&record).contains("slowest"));
+        let split = record.outcome.as_mut().and_then(|outcome| outcome.split.as_mut()).expect("a split");
+        let (peer_ns, round_trip_ns) = (Some(Nanos::millis(12)), Some(Nanos::micros(12_050)));
+        let slowest = Split { samples: 51, peer_ns, round_trip_ns, slowest: None, ..split.clone() };
+        split.slowest = Some(Box::new(slowest));
+        let told = quiet(&record).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            told.contains("slowest send 970 ns · queue 180 ns · path 8.62 µs · peer 12 ms · wake-up 6.01 µs"),
+            "{told}"
+        );
+        assert!(
+            told.contains("(medians of the 51 slowest of 512, whose p50 is 12.1 ms) Mostly the peer's host (100 %)"),
+            "{told}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use measure::event::Parts;
 use measure::outcome::Split;
-use measure::statistics::quantile::Ranked;
+use measure::statistics::split;
 use measure::unit::Nanos;
 use protocol::link::{Departure, Stamped};
 use protocol::native::header::PeerStamps;
@@ -25,66 +25,20 @@ pub struct StampedExchange {
     pub round_trip: Nanos,
 }
 
-/// The parts of stamped exchanges so far.
+/// The parts of stamped exchanges so far, evenly thinned when there are many.
 #[derive(Debug, Default)]
 pub struct Splits {
-    parts: Option<Box<Gathered>>,
+    kept: Vec<Parts>,
+    seen: u64,
+    /// One in so many is kept; 0 before the first.
+    stride: u64,
     /// The latest exchange, waiting for the peer to tell when its reply left.
     waiting: Option<StampedExchange>,
     backwards: u64,
 }
 
-/// Times of one part, exactly; evenly thinned when there are many.
-#[derive(Debug, Default)]
-struct Part {
-    kept: Vec<u64>,
-    seen: u64,
-    stride: u64,
-}
-
-/// Times of a part kept: at one stamped exchange in 2 ms, those of two minutes.
-const KEPT: usize = 65_536;
-
-impl Part {
-    fn record(&mut self, span: u64) {
-        let stride = self.stride.max(1);
-        if self.seen.is_multiple_of(stride) {
-            if self.kept.len() >= KEPT {
-                let mut place = 0;
-                self.kept.retain(|_| {
-                    place += 1;
-                    place % 2 == 1
-                });
-                self.stride = stride * 2;
-            }
-            self.kept.push(span);
-        }
-        self.seen += 1;
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.kept.extend(&other.kept);
-        self.seen += other.seen;
-    }
-
-    fn median(&self) -> Option<Nanos> {
-        Ranked::exact(self.kept.clone()).quantile(0.5).map(Nanos)
-    }
-}
-
-#[derive(Debug, Default)]
-struct Gathered {
-    send_to_sched: Part,
-    sched_to_driver: Part,
-    outside: Part,
-    wake_up: Part,
-    path: Part,
-    peer: Part,
-    peer_wake_up: Part,
-    peer_hold: Part,
-    peer_send: Part,
-    round_trip: Part,
-}
+/// Exchanges kept: at one stamped in 2 ms, those of a minute.
+const KEPT: usize = 32_768;
 
 impl Splits {
     /// Adds a stamped exchange. It is counted when the next one brings the last of its stamps, or at the end: returns the parts of the one
@@ -119,8 +73,24 @@ impl Splits {
             ..Parts::default()
         };
         let parts = exchange.peer.map_or(ours, |peer| peer_side(ours, peer, late_news));
-        self.parts.get_or_insert_default().take(&parts);
+        self.keep(parts);
         parts
+    }
+
+    fn keep(&mut self, parts: Parts) {
+        let stride = self.stride.max(1);
+        if self.seen.is_multiple_of(stride) {
+            if self.kept.len() >= KEPT {
+                let mut place = 0;
+                self.kept.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                self.stride = stride * 2;
+            }
+            self.kept.push(parts);
+        }
+        self.seen += 1;
     }
 
     /// Takes over the parts of another thread.
@@ -128,37 +98,19 @@ impl Splits {
         self.interrupted();
         other.interrupted();
         self.backwards += other.backwards;
-        match (self.parts.as_mut(), other.parts) {
-            (Some(mine), Some(theirs)) => mine.merge(&theirs),
-            (None, theirs) => self.parts = theirs,
-            (Some(_), None) => {}
-        }
+        self.seen += other.seen;
+        self.kept.append(&mut other.kept);
     }
 
     /// The medians; `None` where nothing was stamped. `unstamped` is the median of all exchanges.
     pub fn finish(mut self, unstamped: Option<Nanos>, clock_stepped: bool) -> Option<Split> {
         self.interrupted();
-        let parts = self.parts?;
+        let split = split::split(&self.kept)?;
         if clock_stepped {
             return Some(Split { clock_stepped, ..Split::default() });
         }
-        let median = Part::median;
-        let split = Split {
-            samples: parts.round_trip.seen,
-            send_to_sched_ns: median(&parts.send_to_sched),
-            sched_to_driver_ns: median(&parts.sched_to_driver),
-            outside_ns: median(&parts.outside),
-            wake_up_ns: median(&parts.wake_up),
-            path_ns: median(&parts.path),
-            peer_ns: median(&parts.peer),
-            peer_wake_up_ns: median(&parts.peer_wake_up),
-            peer_hold_ns: median(&parts.peer_hold),
-            peer_send_ns: median(&parts.peer_send),
-            round_trip_ns: median(&parts.round_trip),
-            round_trip_unstamped_ns: unstamped,
-            missing: Vec::new(),
-            clock_stepped,
-        };
+        let slowest = split::slowest(&self.kept).map(Box::new);
+        let split = Split { samples: self.seen, round_trip_unstamped_ns: unstamped, slowest, ..split };
         let missing = missing(&split, self.backwards);
         Some(Split { missing, ..split })
     }
@@ -195,40 +147,6 @@ fn peer_side(parts: Parts, peer: PeerStamps, late_news: Option<PeerStamps>) -> P
         peer_hold: hold.map(Nanos),
         peer_send: departure.map(Nanos),
         ..parts
-    }
-}
-
-impl Gathered {
-    fn take(&mut self, parts: &Parts) {
-        for (part, span) in [
-            (&mut self.send_to_sched, parts.send_to_sched),
-            (&mut self.sched_to_driver, parts.sched_to_driver),
-            (&mut self.outside, parts.outside),
-            (&mut self.wake_up, parts.wake_up),
-            (&mut self.path, parts.path),
-            (&mut self.peer, parts.peer),
-            (&mut self.peer_wake_up, parts.peer_wake_up),
-            (&mut self.peer_hold, parts.peer_hold),
-            (&mut self.peer_send, parts.peer_send),
-            (&mut self.round_trip, parts.round_trip),
-        ] {
-            if let Some(Nanos(span)) = span {
-                part.record(span);
-            }
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.send_to_sched.merge(&other.send_to_sched);
-        self.sched_to_driver.merge(&other.sched_to_driver);
-        self.outside.merge(&other.outside);
-        self.wake_up.merge(&other.wake_up);
-        self.path.merge(&other.path);
-        self.peer.merge(&other.peer);
-        self.peer_wake_up.merge(&other.peer_wake_up);
-        self.peer_hold.merge(&other.peer_hold);
-        self.peer_send.merge(&other.peer_send);
-        self.round_trip.merge(&other.round_trip);
     }
 }
 
@@ -270,6 +188,17 @@ mod tests {
         assert_eq!(split.peer_ns, Some(Nanos(5_000 + 30 + 1_300)));
         assert_eq!(split.path_ns, Some(Nanos(9_000 - 6_330)));
         assert!(split.missing.is_empty());
+    }
+
+    #[test]
+    fn many_are_thinned_evenly_and_all_are_counted() {
+        let mut splits = Splits::default();
+        for at in 0..3 * KEPT as u64 {
+            splits.add(exchange(at, None));
+        }
+        splits.interrupted();
+        assert_eq!((splits.seen, splits.stride), (3 * KEPT as u64, 4));
+        assert!(splits.kept.len() <= KEPT && splits.kept.len() > KEPT / 2, "{}", splits.kept.len());
     }
 
     #[test]

@@ -240,29 +240,34 @@ fn parts(page: &mut Builder, split: &Split) {
     if split.clock_stepped {
         return;
     }
-    let parts = [
-        ("local send call to the queue", split.send_to_sched_ns),
-        ("local queue to the driver", split.sched_to_driver_ns),
-        ("the path, both ways", split.path_ns),
-        ("the peer’s host", split.peer_ns),
-        ("path and peer together", split.outside_ns.filter(|_| split.path_ns.is_none() || split.peer_ns.is_none())),
-        ("local wake-up", split.wake_up_ns),
-        ("round trip, stamped", split.round_trip_ns),
-        ("round trip, all", split.round_trip_unstamped_ns),
-    ];
-    let row = |(name, time): &(&str, Option<Nanos>)| {
-        let time = (*time)?;
-        Some([Cell::from(*name), Cell::number(Some(time.to_string()), time.0 as f64)].into_iter().collect::<Row>())
+    let parts = |split: &Split| {
+        [
+            ("local send call to the queue", split.send_to_sched_ns),
+            ("local queue to the driver", split.sched_to_driver_ns),
+            ("the path, both ways", split.path_ns),
+            ("the peer’s host", split.peer_ns),
+            ("path and peer together", split.outside_ns.filter(|_| split.path_ns.is_none() || split.peer_ns.is_none())),
+            ("local wake-up", split.wake_up_ns),
+            ("round trip, stamped", split.round_trip_ns),
+            ("round trip, all", split.round_trip_unstamped_ns),
+        ]
     };
-    let told =
-        |(name, _): &&(&str, Option<Nanos>)| words::split::not_shown(split).is_none() || name.starts_with("round trip");
-    let rows: Vec<Row> = parts.iter().filter(told).filter_map(row).collect();
+    let told = |name: &str| words::split::not_shown(split).is_none() || name.starts_with("round trip");
+    let slowest = split.slowest.as_deref().map(parts);
+    let number =
+        |time: Option<Nanos>| Cell::number(time.map(|time| time.to_string()), time.map_or(0.0, |time| time.0 as f64));
+    let row = |(place, (name, time)): (usize, &(&str, Option<Nanos>))| -> Option<Row> {
+        let of_all = (*time).filter(|_| told(name))?;
+        let of_slowest = slowest.map(|slowest| number(slowest[place].1));
+        Some([Cell::from(*name), number(Some(of_all))].into_iter().chain(of_slowest).collect())
+    };
+    let rows: Vec<Row> = parts(split).iter().enumerate().filter_map(row).collect();
     if rows.is_empty() {
         return;
     }
     page.html.raw("<div class=\"half\">\n<h3>Where the time went</h3>\n");
     let caption = format!("Medians of {}, by kernel timestamps", number::count(split.samples, "exchange", "exchanges"));
-    let head = ["", "time"].map(str::to_owned).to_vec();
+    let head = ["", "time"].into_iter().chain(slowest.map(|_| "slowest tenth")).map(str::to_owned).collect();
     Table { caption, head, rows, class: "numbers" }.tell(&mut page.html);
     if let Some(why) = words::split::not_shown(split) {
         page.html.element("p", "", &format!("Parts are {why}."));

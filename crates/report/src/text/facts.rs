@@ -49,23 +49,31 @@ const APART_IN_TEXT: &str = " · ";
 /// Every part of the round trip that was stamped.
 fn parts(page: &mut Page, split: &Split) {
     page.gap();
-    let parts = [
-        ("local send call to the queue", split.send_to_sched_ns),
-        ("local queue to the driver", split.sched_to_driver_ns),
-        ("outside this host", split.outside_ns),
-        ("  the path, both ways", split.path_ns),
-        ("  the peer's host", split.peer_ns),
-        ("    its wake-up", split.peer_wake_up_ns),
-        ("    its program", split.peer_hold_ns),
-        ("    its sending", split.peer_send_ns),
-        ("local wake-up", split.wake_up_ns),
-        ("round trip, stamped", split.round_trip_ns),
-        ("round trip, all", split.round_trip_unstamped_ns),
-    ];
-    let rows: Vec<Vec<Piece>> = parts
-        .iter()
-        .filter_map(|(name, time)| Some(vec![Piece::from(*name), Piece::from((*time)?.to_string())]))
-        .collect();
+    let parts = |split: &Split| {
+        [
+            ("local send call to the queue", split.send_to_sched_ns),
+            ("local queue to the driver", split.sched_to_driver_ns),
+            ("outside this host", split.outside_ns),
+            ("  the path, both ways", split.path_ns),
+            ("  the peer's host", split.peer_ns),
+            ("    its wake-up", split.peer_wake_up_ns),
+            ("    its program", split.peer_hold_ns),
+            ("    its sending", split.peer_send_ns),
+            ("local wake-up", split.wake_up_ns),
+            ("round trip, stamped", split.round_trip_ns),
+            ("round trip, all", split.round_trip_unstamped_ns),
+        ]
+    };
+    let slowest = split.slowest.as_deref().map(parts);
+    let row = |(place, (name, time)): (usize, &(&str, Option<Nanos>))| -> Option<Vec<Piece>> {
+        let of_slowest = slowest.map(|slowest| slowest[place].1.map_or_else(String::new, |time| time.to_string()));
+        let times = std::iter::once((*time)?.to_string()).chain(of_slowest);
+        Some(std::iter::once(Piece::from(*name)).chain(times.map(Piece::from)).collect())
+    };
+    let mut rows: Vec<Vec<Piece>> = parts(split).iter().enumerate().filter_map(row).collect();
+    if slowest.is_some() && !rows.is_empty() {
+        rows.insert(0, ["", "median", "slowest tenth"].map(|text| Piece::new(text, Tone::Faint)).to_vec());
+    }
     if !rows.is_empty() {
         page.table(&rows);
     }

@@ -1,6 +1,7 @@
 //! Words for the parts of a round trip, as kernel timestamps tell them apart.
 
 use measure::outcome::{Bearing, LEAST_STAMPED, Split};
+use measure::unit::grouped;
 
 use crate::number;
 
@@ -24,5 +25,62 @@ pub fn source(split: &Split) -> String {
     match split.bearing() {
         Bearing::AtMost => format!("Upper limits: medians of {trips}{whole}. Timestamps made them longer."),
         Bearing::Same | Bearing::Unknown => format!("(medians of {trips}{whole})"),
+    }
+}
+
+/// The round trips that the parts of the slowest are medians of.
+pub fn source_of_slowest(split: &Split, slowest: &Split) -> String {
+    let (count, of) = (grouped(slowest.samples), grouped(split.samples));
+    let whole = slowest.round_trip_ns.map_or_else(String::new, |whole| format!(", whose p50 is {whole}"));
+    format!("(medians of the {count} slowest of {of}{whole})")
+}
+
+/// The share of a place of which the parts are mostly made.
+const MOSTLY: f64 = 0.5;
+
+/// The place where at least half of the time goes: the path, the peer's host or this one; `None` where no place has that much, or not all are known.
+pub fn mostly(split: &Split) -> Option<String> {
+    let here = [split.send_to_sched_ns, split.sched_to_driver_ns, split.wake_up_ns];
+    let here: f64 = here.into_iter().flatten().map(|time| time.0 as f64).sum();
+    let [peer, path] = [split.peer_ns?, split.path_ns?].map(|time| time.0 as f64);
+    let places = [("the peer's host", peer), ("the path", path), ("this host", here)];
+    let whole = (peer + path + here).max(1.0);
+    let share = |time: f64| time / whole;
+    let (most, rest): (Vec<_>, Vec<_>) = places.into_iter().partition(|(_, time)| share(*time) >= MOSTLY);
+    let ((name, time), [(second, of_second), (third, of_third)]) = (most.first()?, rest.get(..2)?) else { return None };
+    let percent = |time: f64| number::percent((share(time) * 100.0).round() / 100.0);
+    Some(format!(
+        "Mostly {name} ({}); {second} has {}, {third} {}",
+        percent(*time),
+        percent(*of_second),
+        percent(*of_third)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::unit::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn the_place_that_has_most_of_the_time_is_named() {
+        let times = |path: u64, peer: u64, wake_up: u64| Split {
+            path_ns: Some(Nanos(path)),
+            peer_ns: Some(Nanos(peer)),
+            wake_up_ns: Some(Nanos(wake_up)),
+            ..Split::default()
+        };
+        let told = |split: Split| mostly(&split);
+        assert_eq!(
+            told(times(16_000, 793_000, 95_000)).as_deref(),
+            Some("Mostly the peer's host (88 %); the path has 2 %, this host 11 %")
+        );
+        assert_eq!(
+            told(times(60_000, 20_000, 20_000)).as_deref(),
+            Some("Mostly the path (60 %); the peer's host has 20 %, this host 20 %")
+        );
+        assert_eq!(told(times(40_000, 30_000, 30_000)), None);
+        assert_eq!(told(Split { peer_ns: None, ..times(60_000, 20_000, 20_000) }), None);
     }
 }
