@@ -96,7 +96,14 @@ pub(crate) fn sentence(search: &SearchDocument) -> String {
                 _ => "",
             };
             let (above, failed) = (number::percent(apart), failed(search, missed));
-            format!("Highest rate{so_far} that met {met}: {}. {} ({above} above) {failed}{whose}", at(end), at(missed))
+            // A limit at which chance decides is found elsewhere the next time.
+            let doubt = if end.tally.missed > 0 || missed.tally.met > 0 {
+                ". Probes at one rate disagreed: another search may find another rate"
+            } else {
+                ""
+            };
+            let limit = format!("{} ({above} above) {failed}{whose}{doubt}", at(missed));
+            format!("Highest rate{so_far} that met {met}: {}. {limit}", at(end))
         }
     };
     format!("{found}{}{}", early(search), busy(search))

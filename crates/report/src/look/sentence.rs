@@ -427,7 +427,7 @@ fn sooner(look: &Look) -> Option<String> {
     let rows: Vec<String> = look.judgement.findings.iter().filter_map(row).collect();
     (reference.who.is_program() && !by_connection && !rows.is_empty()).then(|| {
         format!(
-            "{}: the kernel replies sooner than the program. Whether the program takes that time, or the path holds              packets with data back, is not established.",
+            "{}: the kernel replies sooner than the program. Whether the program takes that time, or the path holds packets with data back, is not established.",
             rows.join(", ")
         )
     })

@@ -8,6 +8,9 @@ use crate::layout::{INDENT, Page, Piece, Tone};
 /// Facts that are shown where not all are asked for: what follows them is to stay on the screen.
 const SHOWN: usize = 6;
 
+/// Characters of a fact that is shown where not all are asked for.
+const LONGEST: usize = 60;
+
 /// The part of the screen before the comparison.
 pub(super) fn render(page: &mut Page, study: &StudyDocument, rerun: &Rerun) {
     let answer = match rerun.environment.len() {
@@ -19,6 +22,8 @@ pub(super) fn render(page: &mut Page, study: &StudyDocument, rerun: &Rerun) {
     let shown = if page.style().verbose { usize::MAX } else { SHOWN };
     for fact in rerun.environment.iter().take(shown) {
         let told = format!("{} → {}", fact.first, fact.second);
+        let told =
+            if told.chars().count() > LONGEST && !page.style().verbose { "differs: -v".to_owned() } else { told };
         page.paragraph(INDENT, &Piece::new(format!("{}:", fact.axis), Tone::Strong), INDENT * 2, &told);
     }
     if let Some(more) = rerun.environment.len().checked_sub(shown).filter(|more| *more > 0) {

@@ -1,7 +1,7 @@
 //! Several connections apart: their groups, and what a run over one of them would have said.
 
 use logbook::record::{Question, Record};
-use measure::method::{Carrier, Exchange, Traffic};
+use measure::method::{Carrier, Exchange, LoopKind, Traffic};
 use measure::outcome::Outcome;
 use measure::outcome::flows::{Between, FlowGroup, Flows};
 use measure::unit::{Nanos, grouped};
@@ -115,7 +115,7 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
     let told = match &flows.groups {
         None if !flows.moved.is_empty() => "their times changed during the run, so no groups are shown".to_owned(),
         None if record.method.spread.threads > 1 => "on several threads, so not compared".to_owned(),
-        None => "too few values of each to compare them, use a longer -t".to_owned(),
+        None => too_few(flows, record),
         Some(groups) if groups.len() > 1 => {
             format!("{} groups, within each no difference of {least} or more shown", groups.len())
         }
@@ -126,6 +126,20 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
     let range = medians(flows);
     let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low:#} to {high:#}"));
     format!("{count} connections: {told}{range}")
+}
+
+/// Why connections have too few values. In a closed loop each request that is lost is waited for, and nothing is asked meanwhile.
+fn too_few(flows: &Flows, record: &Record) -> String {
+    let lost: u64 = flows.each.iter().map(|each| each.scheduled.saturating_sub(each.answered)).sum();
+    let timeout = record.method.timeout_ns;
+    let waits = if record.method.loop_kind() == LoopKind::Closed { timeout.0.saturating_mul(lost) } else { 0 };
+    let words = "too few values of each to compare them";
+    if waits < Nanos::secs(1).0 {
+        return format!("{words}, use a longer -t");
+    }
+    let lost =
+        if lost == 1 { "the lost request".to_owned() } else { format!("each of {} lost requests", grouped(lost)) };
+    format!("{words}: {lost} was waited for {timeout} → a longer -t, or a --timeout of some times the round trip")
 }
 
 /// The least and the largest median of a connection.
@@ -226,6 +240,24 @@ mod tests {
             socket.flow_label = Some(7);
         }
         assert_eq!(label(&record), None, "all are kept");
+    }
+
+    #[test]
+    fn losses_that_were_waited_for_are_why_values_are_too_few() {
+        let mut record = crate::fixture::grouped();
+        let mut flows = record.outcome.as_ref().unwrap().flows.clone().unwrap();
+        flows.groups = None;
+        for each in &mut flows.each {
+            each.answered = each.scheduled;
+        }
+        record.method.timeout_ns = Nanos::secs(1);
+        assert!(summary(&flows, &record).contains("compare them, use a longer -t"), "nothing was lost");
+        flows.each[0].answered -= 1;
+        assert!(summary(&flows, &record).contains("them: the lost request was waited for 1 s → a longer -t"));
+        flows.each[1].answered -= 1;
+        assert!(summary(&flows, &record).contains("each of 2 lost requests was waited for 1 s"));
+        record.method.timeout_ns = Nanos::millis(100);
+        assert!(summary(&flows, &record).contains("compare them, use a longer -t"), "that took no time to speak of");
     }
 
     #[test]
