@@ -64,6 +64,8 @@ impl Foresight {
             covered: outlook.covered,
             covered_after_s: match topology.epochs_to_cover(hosts) {
                 Some(1) => Some(0),
+                // Zones of a host each leave no pair out.
+                _ if outlook.covered.is_some_and(|share| share >= 1.0) => Some(0),
                 _ => outlook.cover_seconds,
             },
             judged_after_s: delay::of_warm_up(every),
