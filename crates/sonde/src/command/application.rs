@@ -1,11 +1,11 @@
 //! A program at work as the far side: `redis://db1`, `http://api/health`, `dns://10.0.0.53/example.org`, and the options that refine it.
 
+mod login;
 mod mix;
+mod whom;
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -18,7 +18,6 @@ use protocol::application::h2::H2;
 use protocol::application::h3::H3;
 use protocol::application::http::{Expected, Http, Request, RequestError};
 use protocol::application::kafka::Kafka;
-use protocol::application::login::{Login, Password};
 use protocol::application::memcached::Memcached;
 use protocol::application::mqtt::Mqtt;
 use protocol::application::mysql::Mysql;
@@ -33,12 +32,11 @@ use protocol::application::websocket::{Upgrade, WebSocket};
 use protocol::application::{self, ALL, Application, Protocol};
 use protocol::tls::{Terms, TlsError, Trust};
 
+use self::login::{MYSQL, POSTGRES};
 use self::mix::Asker;
-use crate::command::value::Far;
+pub use self::whom::{Url, Whom, host_field};
 use crate::failure::Failure;
-use crate::masking;
 use crate::program::PROGRAM;
-use crate::system::variable;
 
 /// The usual interval of requests to a program at work: a hundred a second, one after the other.
 pub const INTERVAL: Nanos = Nanos::millis(10);
@@ -48,61 +46,6 @@ const INTERVAL_OF_SSH: Nanos = Nanos::secs(1);
 const MOST_UNFORCED: u64 = 100_000;
 /// Longest file of fields or of a body, bytes.
 const LONGEST_FILE: u64 = 16 << 20;
-
-/// The far side as it is typed: a host, or a URL that says what is spoken there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whom {
-    /// The host.
-    pub far: Far,
-    /// Protocol and target, of a URL.
-    pub url: Option<Url>,
-}
-
-/// The words of a database's own clients for a login.
-struct LoginWords {
-    scheme: &'static str,
-    /// Names of variables of the environment.
-    user: Option<&'static str>,
-    password: &'static str,
-}
-
-const POSTGRES: LoginWords = LoginWords { scheme: "postgres", user: Some("PGUSER"), password: "PGPASSWORD" };
-const MYSQL: LoginWords = LoginWords { scheme: "mysql", user: None, password: "MYSQL_PWD" };
-
-/// The part of a URL that is not its host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Url {
-    /// The protocol of the scheme.
-    pub protocol: &'static Protocol,
-    /// The name that stands before the host, where one does.
-    pub user: Option<String>,
-    /// Path and query as they were written; empty where nothing was.
-    pub target: String,
-}
-
-impl FromStr for Whom {
-    type Err = String;
-
-    /// `db1`, `db1:7663`, or `redis://db1:6379/…`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some((scheme, rest)) = text.split_once("://") else { return Ok(Self { far: text.parse()?, url: None }) };
-        let protocol = application::of(&scheme.to_ascii_lowercase()).ok_or_else(|| {
-            format!("begins with {scheme}://, which sonde does not speak. It speaks {}", schemes().join(", "))
-        })?;
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (host, target) = rest.split_at(end);
-        let (user, host) = host.rsplit_once('@').map_or((None, host), |(user, host)| (Some(user), host));
-        if user.is_some_and(|user| user.contains(':')) || masking::password(rest).is_some() {
-            return Err("has a password, which everybody on this host can read there: use --password-file".into());
-        }
-        let target = target.split('#').next().unwrap_or_default().to_owned();
-        Ok(Self { far: host.parse()?, url: Some(Url { protocol, user: user.map(str::to_owned), target }) })
-    }
-}
-
-fn schemes() -> Vec<String> {
-    ALL.iter().flat_map(|protocol| protocol.schemes).map(|scheme| format!("{scheme}://")).collect()
-}
 
 /// Options that refine the question to a program at work.
 #[derive(Debug, Default, Args)]
@@ -391,44 +334,6 @@ impl ApplicationOptions {
         })
     }
 
-    /// The note on a password that other users of this host can read in its file; absent where they cannot.
-    pub fn note_on_password(&self) -> Option<String> {
-        let path = self.password_file.as_deref()?;
-        // A pipe has a mode too, and is read by whoever holds its end.
-        let facts = fs::metadata(path).ok().filter(|facts| facts.is_file() && facts.mode() & 0o077 != 0)?;
-        let (name, mode) = (path.display().to_string(), facts.mode() & 0o777);
-        let word = report::shell::word(&name);
-        Some(format!(
-            "note: {name}: other users of this host can read this password (mode {mode:o}); chmod 600 {word}\n"
-        ))
-    }
-
-    fn login(&self, whom: &Whom, target: &str, of: &LoginWords) -> Result<Login, Failure> {
-        let database = target.trim_start_matches('/');
-        if database.contains(['/', '?', '\0']) {
-            return Err(Failure::usage(format!("{target} is not a database"))
-                .hint(format!("write {0}://USER@HOST/DATABASE, or {0}+tls:// for TLS", of.scheme)));
-        }
-        let file = self.password_file.as_deref().map(|path| read(path, "--password-file")).transpose()?;
-        let word = match file {
-            Some(octets) => {
-                let word = String::from_utf8(octets).map_err(|_| Failure::usage("--password-file: is not text"))?;
-                Some(word.trim_end_matches(['\r', '\n']).to_owned())
-            }
-            None => variable(of.password),
-        };
-        let user = whom.url.as_ref().and_then(|url| url.user.clone());
-        let user = user.or_else(|| of.user.and_then(variable)).or_else(|| variable("USER"));
-        let user = user.filter(|user| !user.is_empty() && !user.contains('\0'));
-        Ok(Login {
-            user: user.ok_or_else(|| {
-                Failure::usage("who logs in is not said").hint(format!("write {}://USER@HOST", of.scheme))
-            })?,
-            database: (!database.is_empty()).then(|| database.to_owned()),
-            password: word.map(Password::new),
-        })
-    }
-
     fn http(&self, protocol: &Protocol, whom: &Whom, target: &str) -> Result<Http, Failure> {
         let request = self.http_request(protocol, whom, target)?;
         Http::new(&request, self.expect.clone().unwrap_or_default()).map_err(|error| Failure::usage(error.to_string()))
@@ -562,16 +467,6 @@ pub fn agent() -> String {
     PROGRAM.replace(' ', "/")
 }
 
-/// The host as its URL has it: an IPv6 address in brackets, and a port where it is not the usual one.
-pub fn host_field(far: &Far, usual: u16) -> String {
-    let address = far.host.split('%').next().unwrap_or_default();
-    let host = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
-    match far.port.filter(|port| *port != usual) {
-        Some(port) => format!("{host}:{port}"),
-        None => host,
-    }
-}
-
 fn fields(path: &Path) -> Result<Vec<(String, String)>, Failure> {
     let text = String::from_utf8(read(path, "--headers")?)
         .map_err(|_| Failure::usage(format!("{}: is not text", path.display())).about("--headers"))?;
@@ -620,8 +515,6 @@ fn question(target: &str) -> Result<Question, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use test_case::test_case;
 
     use super::*;
@@ -679,29 +572,6 @@ mod tests {
     fn what_cannot_be_asked_is_said(url: &str, expected: &str) {
         let told = application(url).unwrap_err();
         assert!(told.contains(expected), "{told}");
-    }
-
-    #[test]
-    fn a_host_is_written_as_its_url_has_it() {
-        let host = |text: &str| host_field(&text.parse().unwrap(), 80);
-        assert_eq!(
-            ["db1", "db1:80", "db1:81", "[fe80::1%eth0]:81"].map(host),
-            ["db1", "db1", "db1:81", "[fe80::1]:81"]
-        );
-    }
-
-    #[test_case(0o644, Some("(mode 644); chmod 600 "); "anybody")]
-    #[test_case(0o640, Some("(mode 640); chmod 600 "); "a group")]
-    #[test_case(0o600, None; "nobody else")]
-    fn who_can_read_a_password_is_said(mode: u32, told: Option<&str>) {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
-        let options =
-            ApplicationOptions { password_file: Some(file.path().to_owned()), ..ApplicationOptions::default() };
-        let note = options.note_on_password();
-        assert_eq!(note.is_some(), told.is_some());
-        assert!(note.is_none_or(|note| note.contains(told.unwrap_or_default())));
-        assert_eq!(ApplicationOptions::default().note_on_password(), None);
     }
 
     #[test_case("2xx,404", &Ok(Expected::Only { statuses: vec![404], classes: vec![2] }))]
