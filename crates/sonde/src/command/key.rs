@@ -190,6 +190,12 @@ impl List {
 
     /// The same with one key more, behind the others.
     fn with(self, name: &str, holder: &Holder) -> Result<Self, Failure> {
+        if self.keys().is_ok_and(|keys| keys.iter().any(|key| key.name() == name)) {
+            let about = self.path.display().to_string();
+            return Err(Failure::usage(format!("{about}: a key {name:?} is in it already"))
+                .hint(format!("take another name, or remove that key first: --revoke {}", report::shell::word(name)))
+                .about(&about));
+        }
         let (word, value) = match holder {
             Holder::PreShared(key) => ("key", key.to_text()),
             Holder::Identity(public) => ("public", public.to_string()),

@@ -277,7 +277,11 @@ fn a_list_is_kept_by_name_and_never_shows_a_key() {
     let listed = printed(&mut sonde_in(folder.path(), &["key", "keys.toml", "--list"]));
     assert_eq!(listed, "a    all rights\nb c  expired 2001-02-03T00:00:00Z; from 10.0.0.0/8\nd    all rights\n");
     let before = std::fs::read_to_string(folder.path().join("keys.toml")).unwrap();
-    sonde_in(folder.path(), &["key", "keys.toml", "--add", "a"]).assert().code(2).stderr(contains("a second key `a`"));
+    sonde_in(folder.path(), &["key", "keys.toml", "--add", "a"])
+        .assert()
+        .code(2)
+        .stderr(contains("a key \"a\" is in it already"))
+        .stderr(contains("--revoke a"));
     sonde_in(folder.path(), &["key", "keys.toml", "--revoke", "x"])
         .assert()
         .code(2)
