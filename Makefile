@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 CARGO ?= cargo
 
-.PHONY: all build dist drivers packages-tried reproducible test bench fuzz docs site transcripts planted noticing churn strangers stories quiet-hour faults store agents image install coverage mutants clean help
+.PHONY: all build dist drivers packages-tried reproducible test bench fuzz docs site transcripts planted pages noticing churn strangers stories quiet-hour faults store agents image install coverage mutants clean help
 
 all: build ## the same as build
 
@@ -38,6 +38,9 @@ transcripts: ## netperf's and sockperf's transcripts as whole runs of ours and t
 
 planted: ## causes and limits, planted on real paths: 20 runs of each case (two hours of a quiet machine, as root)
 	SONDE_PLANTED=$(or $(PLANTED),20) $(CARGO) test --locked --package sonde --test network limits:: look:: programs:: why:: worlds:: -- --test-threads=1
+
+pages: ## every command of the README and of the how-to pages, run against hosts made for it (two minutes, as root)
+	$(CARGO) test --workspace --locked --test network -- --ignored --nocapture pages::
 
 noticing: ## what the monitor notices, how soon and how often wrongly, in virtual time: the tables of docs/explain/noticing.md (an hour)
 	$(CARGO) test --release --locked --package measure --test noticing -- --ignored --nocapture --test-threads=1

@@ -1,7 +1,7 @@
 # Nokia's twampy speaks TWAMP Light: both ends against STAMP's sender and reflector here.
 # shellcheck disable=SC2154
 name() { echo "[twampy](https://github.com/nokia/twampy)"; }
-words() { echo '`sender` to `sonde serve --stamp`, with and without padding; `sonde rtt --stamp` to its `responder`'; }
+words() { echo '`sender` to `sonde serve --stamp`, with and without padding; `sonde rtt --peer stamp` to its `responder`'; }
 advice() { echo '`sonde serve --stamp --twamp-light`, for it sends 14 octets of which it wants 41 back'; }
 
 prepare() {

@@ -95,5 +95,9 @@ mod tests {
         let day = text.lines().find(|line| line.contains("minutes, a day")).unwrap();
         let numbers: Vec<f64> = day.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         assert!((2.1..2.5).contains(&numbers[0]) && (3.6..4.2).contains(&numbers[1]), "{day}");
+        let page = testbed::page::read("docs/howto/history.md");
+        let blocks = testbed::page::blocks(&page);
+        let shown = blocks.iter().find(|block| block.screen == Some("estimate")).unwrap();
+        assert_eq!(text.trim(), shown.text.trim());
     }
 }

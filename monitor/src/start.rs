@@ -338,8 +338,21 @@ fn say(text: &str) {
 #[cfg(test)]
 mod tests {
     use test_case::test_case;
+    use testbed::page;
 
     use super::*;
+
+    #[test]
+    fn the_plan_of_the_how_to_page_is_told_as_the_page_shows() {
+        let text = page::read("docs/howto/monitor.md");
+        let blocks = page::blocks(&text);
+        let plan = &blocks.iter().find(|block| block.mark == "toml").unwrap().text;
+        let screen = blocks.iter().find(|block| block.screen == Some("check")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plan.toml");
+        fs::write(&path, plan).unwrap();
+        assert_eq!(look(&read_once(&path).unwrap()).trim(), screen.commands()[0].1.trim());
+    }
 
     #[test_case("7680", Some("127.0.0.1:7680"))]
     #[test_case("0.0.0.0:80", Some("0.0.0.0:80"))]

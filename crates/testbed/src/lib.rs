@@ -3,7 +3,8 @@
 //! Time stands still but where something waits, chance comes from a seed, and what the path did is kept beside
 //! ([`link::Network::passages`]): a test injects, and the recorder must say exactly that. The modules that touch the machine
 //! stand apart: [`client`], which speaks to a reflector over real sockets, [`process`], [`port`] and [`wait`], for programs,
-//! [`servers`], [`template`] and [`certificate`], for those of others, and [`skip`], which tells what could not be tested.
+//! [`servers`], [`template`] and [`certificate`], for those of others, [`page`], for the documentation, and [`skip`], which tells what could
+//! not be tested.
 
 pub mod bulk;
 pub mod certificate;
@@ -14,6 +15,7 @@ pub mod corpus;
 pub mod drive;
 pub mod form;
 pub mod link;
+pub mod page;
 pub mod path;
 pub mod peer;
 pub mod port;

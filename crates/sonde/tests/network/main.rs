@@ -16,6 +16,7 @@ mod hops;
 mod look;
 mod losses;
 mod members;
+mod pages;
 mod paths;
 mod pcap;
 mod plant;

@@ -34,7 +34,7 @@ Examples:
   sonde lab kubernetes up --image registry.example/sonde:1 --network both -o hosts.toml
   sonde lab kubernetes up --image … --zone europe-west4-a,europe-west4-b --per-zone 2
   sonde lab kubernetes up --image … --requests cpu=1,memory=64Mi --toleration dedicated=bench:NoSchedule
-  sonde lab kubernetes up --image … --once -- rtt db1 --duration 10s --json
+  sonde lab kubernetes up --image … --once -- rtt db1 -t 10s --json
   sonde lab kubernetes down --run k1
 ";
 

@@ -18,8 +18,8 @@ has a `kind`, which the record keeps in `warnings` with the figures it rests on,
 - A warning is raised by what the record holds, by the thresholds below, and by nothing else: `sonde show` tells the same again. What
   could not be read raises nothing.
 - Each thing is told once: of two warnings that say the same, the one that says why stays (*left out beside*).
-- What weighs most stands first, in the order of this page. On the screen five stand with what to try, and further ones by their
-  kind; `-v` and the record have all of them.
+- What weighs most stands first, in the order of this page. On the screen three stand with what to try, and a line says how
+  many more there are; `-v` and the record have all of them.
 - No warning changes a number or the exit status; `--strict` does, where a rate was not achieved, a request got no reply, or `--until` was not reached.
 - What to try names options of sonde's own commands. Of a record that `sonde ping`, `sonde netperf` or another stand-in has written, it
   is that of the command which asks the same question.
