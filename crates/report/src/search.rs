@@ -80,7 +80,7 @@ pub(crate) fn sentence(search: &SearchDocument) -> String {
     let found = match (&bracket.met, &bracket.missed, bracket.reached) {
         (None, None, _) => "No rate was tested: no probe was made".to_owned(),
         (Some(end), None, Reached::Highest) => {
-            format!("Highest rate that met {met}: {}, the highest rate allowed", at(end))
+            format!("At least {} met {met}: no higher rate was allowed (--up-to)", at(end))
         }
         (Some(end), None, _) => format!("{} met {met}; no failing rate was found", at(end)),
         (None, Some(end), Reached::Lowest) => {
@@ -114,7 +114,11 @@ fn busy(search: &SearchDocument) -> String {
     let is_busy = |probe: &&Probe| probe.record.warnings.iter().any(|warning| warning.busy_end().is_some());
     let busy = search.probes.iter().filter(is_busy).count();
     let of = number::count(search.probes.len() as u64, "probe", "probes");
-    if busy > 0 { format!(". Hosts were busy in {busy} of {of}: quiet hosts may carry more") } else { String::new() }
+    if busy > 0 && search.bracket.missed.is_some() {
+        format!(". Hosts were busy in {busy} of {of}: quiet hosts may carry more")
+    } else {
+        String::new()
+    }
 }
 
 /// `failed: p99 3.2 ms`, `failed in 3 of its 5 probes, in the last by p99 3.2 ms`: the table has the middle of several probes, and one's
@@ -141,8 +145,9 @@ pub(crate) fn how_surely(search: &SearchDocument) -> String {
         format!("{} of {of}", end.tally.met.max(end.tally.missed))
     };
     let ends: Vec<String> = bracket.met.iter().chain(&bracket.missed).map(agree).collect();
+    let rates = if ends.len() == 1 { "that rate" } else { "the two rates" };
     let probes = number::count(search.probes.len() as u64, "probe", "probes");
-    let told = format!("{} agree at the two rates; {probes} of {} in all", ends.join(" and "), search.probe_ns);
+    let told = format!("{} agree at {rates}; {probes} of {} in all", ends.join(" and "), search.probe_ns);
     let unsettled = bracket.reached == Reached::Probes;
     let limit = if unsettled { ": no more were allowed (--probes), so the result is not settled" } else { "" };
     format!("{told}{limit}{}{}", spoilt(search).unwrap_or_default(), unseen(search).unwrap_or_default())
@@ -328,7 +333,7 @@ mod tests {
             sentence(&changed)
         };
         let above = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Highest));
-        assert!(above.ends_with("/s, the highest rate allowed"), "{above}");
+        assert!(above.starts_with("At least ") && above.ends_with(": no higher rate was allowed (--up-to)"), "{above}");
         let below = with(&|bracket| (bracket.met, bracket.reached) = (None, Reached::Lowest));
         assert!(below.starts_with("No rate met ") && below.contains("/s, the lowest rate allowed, failed"), "{below}");
         let unsettled = with(&|bracket| bracket.reached = Reached::Probes);

@@ -36,9 +36,9 @@ pub fn source_of_slowest(split: &Split, slowest: &Split) -> String {
 }
 
 /// The share of a place of which the parts are mostly made.
-const MOSTLY: f64 = 0.5;
+const MOSTLY: f64 = 2.0 / 3.0;
 
-/// The place where at least half of the time goes: the path, the peer's host or this one; `None` where no place has that much, or not all are known.
+/// The place where at least two thirds of the time go: the path, the peer's host or this one; `None` where no place has that much, or not all are known.
 pub fn mostly(split: &Split) -> Option<String> {
     let here = [split.send_to_sched_ns, split.sched_to_driver_ns, split.wake_up_ns];
     let here: f64 = here.into_iter().flatten().map(|time| time.0 as f64).sum();
@@ -77,10 +77,10 @@ mod tests {
             Some("Mostly the peer's host (88 %); the path has 2 %, this host 11 %")
         );
         assert_eq!(
-            told(times(60_000, 20_000, 20_000)).as_deref(),
-            Some("Mostly the path (60 %); the peer's host has 20 %, this host 20 %")
+            told(times(70_000, 10_000, 20_000)).as_deref(),
+            Some("Mostly the path (70 %); the peer's host has 10 %, this host 20 %")
         );
-        assert_eq!(told(times(40_000, 30_000, 30_000)), None);
-        assert_eq!(told(Split { peer_ns: None, ..times(60_000, 20_000, 20_000) }), None);
+        assert_eq!(told(times(60_000, 20_000, 20_000)), None);
+        assert_eq!(told(Split { peer_ns: None, ..times(70_000, 10_000, 20_000) }), None);
     }
 }

@@ -142,6 +142,7 @@ fn run(name: &str, command: &str, world: &mut World<'_>, wrong: &mut Vec<String>
     let words = world.words(command)?;
     let is_endless = ENDLESS.iter().any(|begin| command.starts_with(begin));
     let running = process::started(&mut world.command(&words));
+    world.runs += 1;
     if is_endless {
         let answers = running.comes_to(LIMIT, |said| said.lines().count() > 1);
         if !answers {
@@ -187,13 +188,14 @@ fn every_command_of_a_how_to_page_does_what_the_page_says() {
         return;
     }
     let (pages, next) = (pages(), AtomicUsize::new(0));
-    let (wrong, held) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let (wrong, held, runs) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(name) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let Some(mut world) = World::of(name) else { continue };
                     let (found, shown) = tried(name, &mut world);
+                    runs.fetch_add(world.runs, Ordering::Relaxed);
                     wrong.lock().expect("sound").extend(found);
                     held.lock().expect("sound").extend(shown);
                 }
@@ -201,7 +203,12 @@ fn every_command_of_a_how_to_page_does_what_the_page_says() {
         }
     });
     let (wrong, held) = (wrong.into_inner().expect("sound"), held.into_inner().expect("sound"));
-    tell(&format!("{} screens of pages were held against what is printed", held.len()));
+    let (runs, count) = (runs.into_inner(), pages.len());
+    tell(&format!(
+        "{runs} commands of {count} pages were run, and {} screens held against what they printed",
+        held.len()
+    ));
+    assert!(runs > 100, "{runs} commands");
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     for (page, screen) in SHOWN {
         assert!(held.iter().any(|(of, name)| of == page && name == screen), "{page}: {screen} was not seen");

@@ -40,6 +40,8 @@ pub const DEFAULT: &str = "sonde serve --open --stamp";
 /// A page's world. What was started last is ended first, and the namespaces last.
 pub struct World<'a> {
     page: &'a str,
+    /// Commands of the page that were run.
+    pub runs: usize,
     /// Servers by the scheme of their URL; `None`: not installed, which was said aloud.
     servers: BTreeMap<String, Option<Server>>,
     /// `sonde serve` on the far host.
@@ -58,8 +60,16 @@ impl<'a> World<'a> {
         let folder = tempfile::tempdir().expect("a folder");
         let netserver = process::started(sonde_in(scene.far()).args(["netserver", "-D"]));
         netserver.until_it_listens(Carrier::Tcp, 12865);
-        let mut world =
-            Self { page, servers: BTreeMap::new(), serving: None, _netserver: netserver, folder, signed, scene };
+        let mut world = Self {
+            page,
+            runs: 0,
+            servers: BTreeMap::new(),
+            serving: None,
+            _netserver: netserver,
+            folder,
+            signed,
+            scene,
+        };
         world.serve(DEFAULT);
         world.write_files();
         Some(world)
