@@ -48,7 +48,10 @@ pub fn mostly(split: &Split) -> Option<String> {
     let share = |time: f64| time / whole;
     let (most, rest): (Vec<_>, Vec<_>) = places.into_iter().partition(|(_, time)| share(*time) >= MOSTLY);
     let ((name, time), [(second, of_second), (third, of_third)]) = (most.first()?, rest.get(..2)?) else { return None };
-    let percent = |time: f64| number::percent((share(time) * 100.0).round() / 100.0);
+    let percent = |time: f64| match share(time) {
+        little if little > 0.0 && little < 0.01 => "less than 1 %".to_owned(),
+        share => number::percent((share * 100.0).round() / 100.0),
+    };
     Some(format!(
         "Mostly {name} ({}); {second} has {}, {third} {}",
         percent(*time),
@@ -79,6 +82,10 @@ mod tests {
         assert_eq!(
             told(times(70_000, 10_000, 20_000)).as_deref(),
             Some("Mostly the path (70 %); the peer's host has 10 %, this host 20 %")
+        );
+        assert_eq!(
+            told(times(26_000, 13_000_000, 93_000)).as_deref(),
+            Some("Mostly the peer's host (99 %); the path has less than 1 %, this host less than 1 %")
         );
         assert_eq!(told(times(60_000, 20_000, 20_000)), None);
         assert_eq!(told(Split { peer_ns: None, ..times(70_000, 10_000, 20_000) }), None);
