@@ -98,7 +98,7 @@ pub(crate) fn sentence(search: &SearchDocument) -> String {
             let (above, failed) = (number::percent(apart), failed(search, missed));
             // A limit at which chance decides is found elsewhere the next time.
             let doubt = if end.tally.missed > 0 || missed.tally.met > 0 {
-                ". Probes at one rate disagreed: another search may find another rate"
+                ". Probes at the same rate disagreed: another search may find another rate"
             } else {
                 ""
             };

@@ -76,7 +76,7 @@ impl Block<'_> {
     }
 }
 
-/// What stands between backquotes outside of blocks.
+/// Spans of code: the texts between backquotes outside of blocks.
 pub fn spans(page: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     let outside = page.lines().filter(move |line| {

@@ -254,12 +254,11 @@ fn parts(page: &mut Builder, split: &Split) {
     };
     let told = |name: &str| words::split::not_shown(split).is_none() || name.starts_with("round trip");
     let slowest = split.slowest.as_deref().map(parts);
-    let number =
-        |time: Option<Nanos>| Cell::number(time.map(|time| time.to_string()), time.map_or(0.0, |time| time.0 as f64));
+    let number = |time: Nanos| Cell::number(Some(time.to_string()), time.0 as f64);
     let row = |(place, (name, time)): (usize, &(&str, Option<Nanos>))| -> Option<Row> {
         let of_all = (*time).filter(|_| told(name))?;
-        let of_slowest = slowest.map(|slowest| number(slowest[place].1));
-        Some([Cell::from(*name), number(Some(of_all))].into_iter().chain(of_slowest).collect())
+        let of_slowest = slowest.map(|slowest| slowest[place].1.map_or_else(|| Cell::from(""), number));
+        Some([Cell::from(*name), number(of_all)].into_iter().chain(of_slowest).collect())
     };
     let rows: Vec<Row> = parts(split).iter().enumerate().filter_map(row).collect();
     if rows.is_empty() {

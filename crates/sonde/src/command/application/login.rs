@@ -1,4 +1,4 @@
-//! Who logs in to a database, with a password from a file or from the environment alone.
+//! Logins to databases: a user, and a password from a file or from the environment alone.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

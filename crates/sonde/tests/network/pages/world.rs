@@ -34,7 +34,7 @@ const NAMES: [&str; 16] = [
     "10.9.9.9",
 ];
 
-/// What serves on the far host where the page starts nothing else.
+/// The server on the far host where the page starts no other.
 pub const DEFAULT: &str = "sonde serve --open --stamp";
 
 /// A page's world. What was started last is ended first, and the namespaces last.
