@@ -42,6 +42,10 @@ pub struct Look {
     pub host: String,
     /// Its addresses that were probed: the one of the name, and then another that it was said to have.
     pub addresses: Vec<Asked>,
+    /// An address of the name of the other version of IP than the first of those, at which nothing answered; absent where none was tried, or where it
+    /// answers too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<Asked>,
     /// From one round to the next, nanoseconds: every leg asks once in each.
     pub interval_ns: Nanos,
     /// Planned length of the rounds, nanoseconds.

@@ -25,6 +25,11 @@ use crate::wire::finding::Subject;
 use lost::LeavesBy;
 use refused::RefusedBy;
 
+/// Records of before did not tell: their words took it for shown.
+fn is_shown() -> bool {
+    true
+}
+
 /// Something that qualifies a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -32,10 +37,22 @@ use refused::RefusedBy;
 pub enum Warning {
     /// No target was given: the peer is a reflector in this very process, over loopback.
     OwnReflector,
-    /// The peer is on this very host: the traffic crossed no network.
+    /// The peer was asked at an address of this very host: the traffic crossed no network, unless a tunnel or a proxy listens there.
     SameHost {
         /// The address it was asked at.
         address: IpAddr,
+        /// True where it is shown that the peer is this host: a kernel answered, or the peer's facts are those of this host.
+        #[serde(default = "is_shown")]
+        shown: bool,
+    },
+    /// The peer was asked at an address of this very host, and says that it is another: a tunnel or a proxy stands between, or a container.
+    CarriedOn {
+        /// The address it was asked at.
+        address: IpAddr,
+        /// The first fact in which the two differ, as this host has it: its name, or else its kernel, machine or CPU.
+        ours: String,
+        /// The same as the peer has it.
+        theirs: String,
     },
     /// The handshake is answered by the peer's kernel, or by a box before it: no application was asked.
     HandshakeIsNotTheApplication,
@@ -156,6 +173,15 @@ pub enum Warning {
         throttled_ns: Nanos,
         /// In how long a time, nanoseconds.
         watched_ns: Nanos,
+    },
+    /// Replies of a program came in parts, with a pause between them that ended when this host acknowledged the first.
+    HeldReplies {
+        /// Such replies, a count.
+        count: u64,
+        /// Replies in all, a count.
+        replies: u64,
+        /// Their mean pause, nanoseconds.
+        pause_ns: Nanos,
     },
     /// Small messages, several on the way at a time, wait for each other's acknowledgement.
     Nagle {

@@ -67,6 +67,14 @@ pub trait Link {
     where
         Self: Sized;
 
+    /// Notes which of `links` have nothing to read now, where one call tells it of all: those need no call of their own to receive until the next look
+    /// or wait, which notes it too. A link that cannot note it is asked each time.
+    fn look_any(_links: &mut [Self])
+    where
+        Self: Sized,
+    {
+    }
+
     /// Sleeps until `until`, never relative to now.
     fn sleep(&self, until: Instant);
 

@@ -113,8 +113,9 @@ fn subject(record: &Record) -> String {
     format!("{protocol} to {address}")
 }
 
+/// True where the peer is shown to be this host.
 fn is_same_host(record: &Record) -> bool {
-    record.warnings.iter().any(|warning| matches!(warning, Warning::SameHost { .. }))
+    record.warnings.iter().any(|warning| matches!(warning, Warning::SameHost { shown: true, .. }))
 }
 
 /// Times of requests and replies, and what became of the others.

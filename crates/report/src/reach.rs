@@ -59,7 +59,9 @@ fn answer(address: &AddressReach) -> String {
         (None, true, true) => {
             let ports = number::count(address.ports.len() as u64, "port", "ports");
             let echo = if answers { "; answers ICMP echo" } else { "" };
-            format!("none of {ports} is open{echo}")
+            let unknown = |port: &PortFinding| matches!(port.verdict, Verdict::NotAsked | Verdict::OpenOrFiltered);
+            let known = if address.ports.iter().any(unknown) { "known to be " } else { "" };
+            format!("none of {ports} is {known}open{echo}")
         }
     };
     format!("{}: {found}", address.address)

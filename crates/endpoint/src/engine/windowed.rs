@@ -73,6 +73,8 @@ pub struct Windowed<'a, L, W> {
     latest: Instant,
     /// Time at which the latest message left.
     sent: Instant,
+    /// Set where a wait has just told which links have something.
+    looked: bool,
 }
 
 impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
@@ -110,6 +112,7 @@ impl<'a, L: Link, W: Wire> Windowed<'a, L, W> {
             stamp: Stamp::Idle,
             latest: Instant(0),
             sent: Instant(0),
+            looked: false,
             links,
             lanes,
             told,

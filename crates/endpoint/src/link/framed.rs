@@ -9,9 +9,11 @@ mod opening;
 pub mod phases;
 mod reading;
 mod secured;
+mod sending;
 #[cfg(test)]
 mod tests;
 pub mod turns;
+mod unanswered;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -27,16 +29,16 @@ use protocol::application::{Speech, Words};
 use protocol::link::{Departure, Fault, Link, Stamped};
 use protocol::tls::{Facts, Terms, TlsError};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, send};
+use rustix::net::RecvFlags;
 use socket2::Socket;
 
 pub(super) use self::opening::unmade;
 use self::opening::{connect, hello};
 use self::phases::{Book, Parts};
-use self::reading::Look;
+use self::reading::{Look, Parted};
 pub(super) use self::secured::told as told_of_tls;
 use self::secured::{Hello, Secured};
-use super::clockwork::{poll_one, poll_until};
+use super::clockwork::{poll_each, poll_one};
 use super::stamping::{self, Stamping, Taker};
 use crate::clock::{Monotonic, wall};
 use crate::error::hint::Hint;
@@ -61,6 +63,9 @@ pub(super) const PAUSE: Nanos = Nanos::millis(100);
 const MOST_DOUBLINGS: u32 = 10;
 /// Time without a reply after which the connection is checked for data or an end.
 const IDLE: Nanos = Nanos::millis(1);
+/// The same where replies have no number, and what nobody asked for would be taken for the next. A request that leaves sooner is as near to the reply
+/// as such data would be, which comes with the reply or behind the request as well: a look would cost a third of all calls and tell nothing.
+const IDLE_BY_ORDER: Nanos = Nanos::micros(20);
 
 /// The far end of connections, and the way they are made.
 #[derive(Clone, Debug)]
@@ -154,6 +159,8 @@ pub struct Framed<S: Speech> {
     starved: bool,
     /// Octets read of the reply under way.
     read: u64,
+    /// A reply of which a part has come.
+    parted: Option<Parted>,
     /// Replies that answer no request and that the engine has not been told of.
     unasked: u64,
     /// Set where a part of a reply was there before the only request that is out was sent: that reply is to none.
@@ -178,6 +185,8 @@ pub struct Framed<S: Speech> {
     alike: bool,
     /// The number of the request that the latest refusal is about.
     blamed: Option<u64>,
+    /// Set where the latest look at all connections of the thread found nothing on this one.
+    quiet: bool,
     /// Nothing more can be asked on this connection.
     spent: bool,
     /// Set once this connection has brought a reply.
@@ -231,6 +240,7 @@ impl<S: Speech> Framed<S> {
             end: 0,
             starved: true,
             read: 0,
+            parted: None,
             unasked: 0,
             early: false,
             by_order: false,
@@ -243,6 +253,7 @@ impl<S: Speech> Framed<S> {
             asked_again: 0,
             alike: false,
             blamed: None,
+            quiet: false,
             spent: false,
             fruitful: false,
             fruitless: 0,
@@ -277,6 +288,16 @@ impl<S: Speech> Framed<S> {
     /// Times of the steps before its first request.
     pub fn opened(&self) -> Opened {
         self.opened.clone()
+    }
+
+    /// Waits until there is something on one of `links`, of which one can be asked on, and notes on which there is nothing.
+    fn attend(links: &mut [Self], until: Instant) {
+        let open = || links.iter().filter(|link| !link.spent);
+        let told = poll_each(open().map(|link| (link.socket.as_fd(), !link.unsent.is_empty())), until);
+        let mut told = told.into_iter();
+        for link in links {
+            link.quiet = !link.spent && told.next().is_some_and(|something| !something);
+        }
     }
 
     /// Asks once, to see that the peer speaks the protocol.
@@ -314,190 +335,9 @@ impl<S: Speech> Framed<S> {
         Ok(received?.map(|length| self.taker.stamped(length)))
     }
 
-    /// Nothing more is asked on this connection: what is out on it has no reply any more.
-    #[cold]
-    fn spend(&mut self) {
-        self.spent = true;
-        self.lost.append(&mut self.outstanding);
-        self.unsent.clear();
-        (self.begin, self.end, self.read) = (0, 0, 0);
-    }
-
-    /// The end of the request that is waited for by trouble: a form of what came in its place, or a refusal.
-    #[cold]
-    fn suffer(&mut self, trouble: &Trouble, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
-        let had = !self.outstanding.is_empty();
-        let foreign = self.keep_foreign(trouble);
-        self.broke();
-        if foreign {
-            // In place of the reply to the oldest that is out, or of none.
-            let form = if had { &Digest::CORRUPT } else { &Digest::UNASKED };
-            self.lost.pop_front();
-            return Ok(deliver(form, buffer));
-        }
-        self.refusal().map_or(Ok(None), Err)
-    }
-
-    /// True where the trouble is that what came is none of the protocol, which is kept to be shown.
-    #[cold]
-    fn keep_foreign(&self, trouble: &Trouble) -> bool {
-        let Trouble::Foreign(why) = trouble else { return false };
-        if self.records() {
-            self.tally.keep_unread(why, &self.incoming[self.begin..self.end]);
-        }
-        true
-    }
-
     /// True where the latest request is recorded: it is none of a warm-up.
     fn records(&self) -> bool {
         self.tally.records(self.numbered.wrapping_sub(1))
-    }
-
-    /// The next request that went down with its connection. Where one is out at a time, those before the latest were given up long ago.
-    #[cold]
-    fn told_lost(&mut self) -> Option<Fault> {
-        loop {
-            let number = self.lost.pop_front()?;
-            if self.door.patient || number + 1 == self.numbered {
-                self.blamed = Some(number);
-                return Some(Fault::Refused(Errno::CONNRESET.raw_os_error()));
-            }
-        }
-    }
-
-    #[inline]
-    fn refusal(&mut self) -> Option<Fault> {
-        if self.lost.is_empty() { None } else { self.told_lost() }
-    }
-
-    /// Between requests: reads the server's data, of which no part is a reply to the next request, and notices an end of the connection.
-    #[cold]
-    fn tidy(&mut self) {
-        for _ in 0..LOOKS {
-            match self.look(RecvFlags::DONTWAIT) {
-                Ok(Look::Reply(_)) if !self.spent => self.unasked += 1,
-                Ok(Look::Something) if !self.spent => {}
-                Ok(_) => return,
-                Err(trouble) => {
-                    self.unasked += u64::from(self.keep_foreign(&trouble));
-                    return self.spend();
-                }
-            }
-        }
-    }
-
-    /// The next reply that answers no request, told to the engine in its place.
-    #[cold]
-    fn tell_unasked(&mut self, buffer: &mut [u8]) -> Option<usize> {
-        self.unasked -= 1;
-        deliver(&Digest::UNASKED, buffer)
-    }
-
-    /// Sends octets outside of any timed request.
-    fn say(&mut self, octets: &[u8]) -> Result<(), Trouble> {
-        if octets.is_empty() {
-            return Ok(());
-        }
-        self.owed = if self.unsent.is_empty() { octets.len() } else { self.owed + octets.len() };
-        if self.owed > MOST_OWED {
-            return Err(Trouble::Foreign("it asks without end, and reads no answer"));
-        }
-        let sealed = self.secured.as_mut().map_or(octets, |secured| secured.seal(octets));
-        self.unsent.extend_from_slice(sealed);
-        self.flush_now().map(|_| ())
-    }
-
-    /// Hands over what is left as far as it goes without waiting; whether nothing is left.
-    fn flush_now(&mut self) -> Result<bool, Trouble> {
-        while !self.unsent.is_empty() {
-            match send(&self.socket, &self.unsent, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-                Ok(count) => drop(self.unsent.drain(..count)),
-                Err(Errno::AGAIN) => return Ok(false),
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(Trouble::System(errno)),
-            }
-        }
-        Ok(true)
-    }
-
-    /// Sends what is left of a request that did not go at once.
-    #[cold]
-    fn send_rest(&mut self) -> Result<(), Fault> {
-        let give_up = Monotonic::now().after(PATIENCE);
-        while !self.door.patient && !self.flush_now().map_err(|_| self.down())? {
-            if self.door.stop.requested() || Monotonic::now() >= give_up {
-                return Err(Fault::System(Errno::TIMEDOUT.raw_os_error()));
-            }
-            poll_one(self.socket.as_fd(), true, Monotonic::now().after(GLANCE));
-        }
-        Ok(())
-    }
-
-    /// The connection broke under a request that was being sent.
-    #[cold]
-    fn down(&mut self) -> Fault {
-        self.broke();
-        Fault::Refused(Errno::CONNRESET.raw_os_error())
-    }
-
-    /// The connection broke: after one that has brought a reply the next is made at once.
-    #[cold]
-    fn broke(&mut self) {
-        self.spend();
-        // Where each request has its own connection, the next is no attempt to mend this one.
-        if !self.fruitful && self.door.anew.is_none() {
-            self.fruitless += 1;
-            self.not_before = Monotonic::now().after(PAUSE);
-        }
-    }
-
-    /// Sends a request on the connection that there is.
-    #[inline]
-    fn put(&mut self, message: &[u8]) -> Result<(), Fault> {
-        self.put_by(message, |socket, octets, flags| send(socket, octets, flags))
-    }
-
-    /// Sends a request on the connection that there is, by this call.
-    #[inline]
-    fn put_by(
-        &mut self,
-        message: &[u8],
-        hand: impl FnOnce(&Socket, &[u8], SendFlags) -> Result<usize, Errno>,
-    ) -> Result<(), Fault> {
-        self.put_as(self.numbered.wrapping_sub(1), message, hand)
-    }
-
-    /// The same of request `number`.
-    #[inline]
-    fn put_as(
-        &mut self,
-        number: u64,
-        message: &[u8],
-        hand: impl FnOnce(&Socket, &[u8], SendFlags) -> Result<usize, Errno>,
-    ) -> Result<(), Fault> {
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        let request = message;
-        let message = self.secured.as_mut().map_or(message, |secured| secured.seal(message));
-        let result = if self.unsent.is_empty() { hand(&self.socket, message, flags) } else { Ok(0) };
-        self.early = self.outstanding.is_empty() && (self.begin < self.end || self.read > 0);
-        self.outstanding.push_back(number);
-        self.speech.asked(request);
-        match result {
-            Ok(count) if count == message.len() => Ok(()),
-            Ok(count) => {
-                self.unsent.extend_from_slice(&message[count..]);
-                self.send_rest()
-            }
-            Err(Errno::AGAIN | Errno::INTR) => {
-                self.unsent.extend_from_slice(message);
-                self.send_rest()
-            }
-            Err(_) => {
-                // The fault is reported for this one.
-                self.outstanding.pop_back();
-                Err(self.down())
-            }
-        }
     }
 
     fn has_more(&self) -> bool {
@@ -511,16 +351,6 @@ impl<S: Speech> Framed<S> {
     #[inline]
     fn has_unread(&self) -> bool {
         self.begin < self.end || self.secured.as_ref().is_some_and(Secured::has_more)
-    }
-
-    /// Says what has to be said for the session of TLS itself.
-    fn refresh(&mut self) -> Result<(), Fault> {
-        let Some(secured) = &mut self.secured else { return Ok(()) };
-        match secured.refresh(&mut self.unsent) {
-            Ok(()) if self.unsent.is_empty() => Ok(()),
-            Ok(()) => self.send_rest(),
-            Err(_) => Err(self.down()),
-        }
     }
 }
 
@@ -555,9 +385,10 @@ impl<S: Speech> Link for Framed<S> {
         if self.door.anew.is_some() {
             return self.part();
         }
+        let idle = if self.by_order { IDLE_BY_ORDER } else { IDLE };
         if self.outstanding.is_empty()
             && !self.spent
-            && (self.by_order || self.has_unread() || Monotonic::now() > self.heard.after(IDLE))
+            && (self.has_unread() || Monotonic::now() > self.heard.after(idle))
         {
             self.tidy();
         }
@@ -657,6 +488,9 @@ impl<S: Speech> Link for Framed<S> {
             let _later = if self.fruitless == 0 { self.renew() } else { Ok(()) };
             return Ok(None);
         }
+        if self.quiet && !self.has_more() {
+            return Ok(None);
+        }
         for _ in 0..LOOKS {
             match self.look(RecvFlags::DONTWAIT) {
                 Ok(Look::Reply(digest)) => {
@@ -673,18 +507,23 @@ impl<S: Speech> Link for Framed<S> {
     }
 
     fn wait_any(links: &mut [Self], until: Instant) {
-        if links.iter().any(|link| link.spinning || link.has_more()) {
-            return;
-        }
-        let open = |link: &&mut Self| !link.spent;
         match links {
-            [only] if !only.spent => poll_one(only.socket.as_fd(), !only.unsent.is_empty(), until),
-            many if many.iter().any(|link| !link.spent) => {
-                let sockets = many.iter_mut().filter(open);
-                poll_until(sockets.map(|link| (link.socket.as_fd(), !link.unsent.is_empty())), until);
+            many if many.iter().any(|link| link.spinning || link.has_more()) => {
+                many.iter_mut().for_each(|link| link.quiet = false);
             }
+            [only] if !only.spent => {
+                only.quiet = false;
+                poll_one(only.socket.as_fd(), !only.unsent.is_empty(), until);
+            }
+            many if many.iter().any(|link| !link.spent) => Self::attend(many, until),
             // Nothing can come on any of them.
             _ => pace::sleep_until(until.min(Monotonic::now().after(GLANCE))),
+        }
+    }
+
+    fn look_any(links: &mut [Self]) {
+        if links.len() > 1 {
+            Self::wait_any(links, Instant(0));
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use measure::event::Event;
 use measure::method::{Carrier, Method, Pattern};
-use measure::outcome::replies::{Replies, Tls};
+use measure::outcome::replies::{Held, Replies, Tls};
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{self, OverUdp};
 use protocol::application::h3::H3;
@@ -296,6 +296,11 @@ fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind, bool) -> String) -> Repli
         }
         replies.others += tally.others();
         replies.renewals += tally.renewals();
+        let (count, pauses) = tally.held();
+        if count > 0 {
+            let before = replies.held.unwrap_or_default();
+            replies.held = Some(Held { count: before.count + count, pauses_ns: Nanos(before.pauses_ns.0 + pauses.0) });
+        }
         replies.unread = replies.unread.or_else(|| tally.unread().map(str::to_owned));
     }
     replies

@@ -54,7 +54,7 @@ const SILENT_PORTS: usize = 2;
 const ANSWERS: f64 = 0.9;
 
 /// Facts from which a survey is judged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
     /// Results of echo and ports at each address.
     pub addresses: &'a [Asked],
@@ -66,6 +66,8 @@ pub struct Evidence<'a> {
     pub burst_round: Option<u64>,
     /// Resets of ports, with their senders.
     pub resets: &'a [Reset],
+    /// True where the host was asked at an address of this one, and a program there says that it is another: a tunnel or a proxy accepts here.
+    pub carried_on: bool,
 }
 
 /// Judges `evidence`.
@@ -260,8 +262,15 @@ impl<'a> Bench<'a> {
         }
         match held.compared.word {
             Word::More if leg.carrier == Carrier::Icmp && self.icmp_is_slow(held, shift) => Cause::SlowIcmp,
-            Word::Less if leg.carrier == Carrier::TcpConnect && self.is_nearer(held.leg) => Cause::NearerHandshake,
-            Word::Less if woken && self.is_waking(held, -shift.value) => Cause::NobodyWoken,
+            Word::Less
+                if leg.carrier == Carrier::TcpConnect && (self.evidence.carried_on || self.is_nearer(held.leg)) =>
+            {
+                Cause::NearerHandshake
+            }
+            // This host's own kernel answers: that it wakes nobody is the least of it.
+            Word::Less if woken && !self.evidence.carried_on && self.is_waking(held, -shift.value) => {
+                Cause::NobodyWoken
+            }
             _ => Cause::NotEstablished,
         }
     }

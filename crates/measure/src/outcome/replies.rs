@@ -25,6 +25,10 @@ pub struct Replies {
     /// The first octets, escaped where they do not print, that came where a reply was due and were none, and the reason; absent where each was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
+    /// The replies over kept connections whose rest came after a pause that ended when this host's kernel acknowledged the first part; absent where there
+    /// were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
     /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; of HTTP/3 that of QUIC, which has the
     /// TLS handshake within it. Absent where there is no connection.
     pub connect_ns: Option<Nanos>,
@@ -40,6 +44,16 @@ pub struct Replies {
     /// The requests by their classes; absent where the program was asked one thing.
     #[serde(default)]
     pub classes: Option<Classes>,
+}
+
+/// Replies that came in parts, with a pause between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Held {
+    /// Their number.
+    pub count: u64,
+    /// The pauses of all of them together, nanoseconds.
+    pub pauses_ns: Nanos,
 }
 
 /// Requests of several classes.

@@ -62,8 +62,10 @@ pub struct Context {
 struct Ends<'a> {
     ours: Option<&'a Environment>,
     theirs: Option<&'a Environment>,
-    /// The address, where it is this host's own.
+    /// The address, where it is this host's own, and no fact of the peer says that it is another.
     same_host: Option<IpAddr>,
+    /// The address, where it is this host's own, with a fact of this host and that of the peer, which differ.
+    apart: Option<(IpAddr, &'a str, &'a str)>,
     own_reflector: bool,
 }
 
@@ -73,14 +75,24 @@ impl<'a> Ends<'a> {
         let theirs = theirs.filter(|_| !context.own_reflector);
         // The interface is that of the route to the peer, which for each address of this host is the loopback's.
         let looped = ours.and_then(|ours| ours.interface.as_ref()).is_some_and(|interface| interface.name == "lo");
-        let same_host = context.target.filter(|_| looped);
-        Self { ours, theirs, same_host, own_reflector: context.own_reflector }
+        let own = context.target.filter(|_| looped);
+        let different = told_by_both(ours, theirs).into_iter().find(|(ours, theirs)| ours != theirs);
+        let apart = own.zip(different).map(|(address, (ours, theirs))| (address, ours, theirs));
+        let same_host = own.filter(|_| apart.is_none());
+        Self { ours, theirs, same_host, apart, own_reflector: context.own_reflector }
     }
 
     /// Each that was read, by its name.
     fn each(self) -> impl Iterator<Item = (&'static str, &'a Environment)> {
         [("our", self.ours), ("the peer's", self.theirs)].into_iter().filter_map(|(name, end)| Some((name, end?)))
     }
+}
+
+/// Facts by which machines are told apart, as each end has them, where both do: name, kernel, machine and CPU.
+fn told_by_both<'a>(ours: Option<&'a Environment>, theirs: Option<&'a Environment>) -> Vec<(&'a str, &'a str)> {
+    let facts = |end: &'a Environment| [&end.host, &end.kernel, &end.machine, &end.cpu_model].map(Option::as_deref);
+    let Some((ours, theirs)) = ours.zip(theirs) else { return Vec::new() };
+    facts(ours).into_iter().zip(facts(theirs)).filter_map(|(ours, theirs)| ours.zip(theirs)).collect()
 }
 
 /// Returns all warnings about `outcome`, the weightiest first. `ours` and `theirs` are the ends' environments,
@@ -93,7 +105,7 @@ pub fn judge(
     context: &Context,
 ) -> Vec<Warning> {
     let ends = Ends::of(ours, theirs, context);
-    let mut warnings: Vec<Warning> = who_answered(ends).collect();
+    let mut warnings: Vec<Warning> = who_answered(ends, method).collect();
     if outcome.counts.answered > 0 {
         warnings.extend(kernel_answers(method.traffic.carrier()));
     }
@@ -111,6 +123,7 @@ pub fn judge(
     warnings.extend(machines::coarse_clock(outcome, ends, context));
     warnings.extend(settings::got_less(&outcome.sockets, method));
     warnings.extend(settings::not_batched(&outcome.sockets));
+    warnings.extend(settings::held_replies(outcome));
     warnings.extend(settings::nagle(outcome, method));
     warnings.extend(settings::fragmented(&outcome.sockets, method, ends, context.target));
     warnings.extend(settings::idle_restart(outcome, method, ends));
@@ -166,14 +179,15 @@ fn waits_needed(kind: &str, outcome: &Outcome, drift: Option<i64>) -> Option<f64
 }
 
 /// Warnings about this host and the peer's, as far as they were read, whatever was measured of `target`: that they were busy or kept from running,
-/// share one CPU, or have a slow clock.
+/// share one CPU, or have a slow clock; and that the peer, asked at an address of this host, is another.
 pub fn machines(
     method: &Method,
     ours: Option<&Environment>,
     theirs: Option<&Environment>,
     target: Option<IpAddr>,
 ) -> Vec<Warning> {
-    machines::machines(method, Ends::of(ours, theirs, &Context { target, ..Context::default() }))
+    let ends = Ends::of(ours, theirs, &Context { target, ..Context::default() });
+    machines::machines(method, ends).into_iter().chain(carried_on(ends)).collect()
 }
 
 /// Returns the warnings of a stream: of the run and both ends, for it has no exchanges to be judged by.
@@ -185,7 +199,7 @@ pub fn judge_stream(
     context: &Context,
 ) -> Vec<Warning> {
     let ends = Ends::of(ours, theirs, context);
-    let mut warnings: Vec<Warning> = who_answered(ends).chain(around(context)).collect();
+    let mut warnings: Vec<Warning> = who_answered(ends, method).chain(around(context)).collect();
     warnings.extend(stream::send_failed(stream));
     let machines = machines::machines(method, ends);
     warnings.extend(machines.into_iter().filter(|warning| !stream::is_told_as_limit(warning, stream)));
@@ -238,10 +252,17 @@ pub fn half_round_trip(outcome: &Outcome, whole: bool) -> Option<Warning> {
     (!whole && outcome.response.count > 0).then_some(Warning::HalfRoundTrip)
 }
 
-fn who_answered(ends: Ends<'_>) -> impl Iterator<Item = Warning> + use<> {
+fn who_answered(ends: Ends<'_>, method: &Method) -> impl Iterator<Item = Warning> + use<> {
     let own = ends.own_reflector.then_some(Warning::OwnReflector);
-    let same = ends.same_host.map(|address| Warning::SameHost { address });
-    own.into_iter().chain(same)
+    // A name alone is that of many a machine.
+    let shown = kernel_answers(method.traffic.carrier()).is_some() || told_by_both(ends.ours, ends.theirs).len() > 1;
+    let same = ends.same_host.map(|address| Warning::SameHost { address, shown });
+    own.into_iter().chain(same).chain(carried_on(ends))
+}
+
+fn carried_on(ends: Ends<'_>) -> Option<Warning> {
+    let (address, ours, theirs) = ends.apart?;
+    Some(Warning::CarriedOn { address, ours: ours.to_owned(), theirs: theirs.to_owned() })
 }
 
 fn kernel_answers(carrier: Carrier) -> Option<Warning> {

@@ -16,6 +16,7 @@ impl Warning {
         match self {
             Self::OwnReflector => "own-reflector",
             Self::SameHost { .. } => "same-host",
+            Self::CarriedOn { .. } => "carried-on",
             Self::HandshakeIsNotTheApplication => "handshake-is-not-the-application",
             Self::ResetsTimed { .. } => "resets-timed",
             Self::IdleBetween { .. } => "idle-between",
@@ -32,6 +33,7 @@ impl Warning {
             Self::CoarseClock { .. } => "coarse-clock",
             Self::SlowClockSource { .. } => "slow-clock-source",
             Self::Throttled { .. } => "throttled",
+            Self::HeldReplies { .. } => "held-replies",
             Self::Nagle { .. } => "nagle",
             Self::Fragmented { .. } => "fragmented",
             Self::IdleRestart { .. } => "idle-restart",

@@ -45,6 +45,7 @@ impl Warning {
         match self {
             Self::OwnReflector
             | Self::SameHost { .. }
+            | Self::CarriedOn { .. }
             | Self::ResetsTimed { .. }
             | Self::IcmpIsNotTheApplication
             | Self::HandshakeIsNotTheApplication => Group::WhoAnswered,
@@ -89,7 +90,8 @@ impl Warning {
             | Self::TooFewForQuantile { .. }
             | Self::TooShort { .. }
             | Self::CoarseClock { .. } => Group::Statistics,
-            Self::Nagle { .. }
+            Self::HeldReplies { .. }
+            | Self::Nagle { .. }
             | Self::Fragmented { .. }
             | Self::IdleRestart { .. }
             | Self::GotLess { .. }
@@ -155,6 +157,20 @@ pub fn spare(warnings: &mut [Warning], needs: impl Fn(&str) -> Option<f64>) {
     }
 }
 
+/// Largest share of a median by which waits for a CPU may have lengthened it without being told.
+const NOTICED: f64 = 0.01;
+
+/// Removes warnings of hosts that waited too little to have lengthened a median by a hundredth, where requests leave one `gap` after the other and the
+/// smallest median is `median`: half of all exchanges would have had to share these waits. One that may have brought about another finding stays.
+pub fn forgive(warnings: &mut Vec<Warning>, gap: Nanos, median: Nanos) {
+    warnings.retain(|warning| match warning {
+        Warning::Disturbed { waited_share: Some(waited), spoils, .. } if spoils.is_empty() => {
+            2.0 * waited * gap.0 as f64 > NOTICED * median.0 as f64
+        }
+        _ => true,
+    });
+}
+
 /// Returns `found` without those that others explain, the weightiest first; within a group in their order.
 pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
     let kinds: Vec<&str> = found.iter().map(Warning::kind).collect();
@@ -195,6 +211,22 @@ mod tests {
         told.retain(|warning| warning.kind() != "retransmitted");
         assert_eq!(spoils(&settle(told)), ["groups", "not-steady"]);
         assert_eq!(spoils(&settle(vec![busy(), Warning::OneCpu])), [] as [String; 0]);
+    }
+
+    #[test]
+    fn waits_far_below_a_long_median_are_not_told() {
+        let busy = |spoils: Vec<String>| {
+            let (end, by) = ("the peer's".to_owned(), vec!["run-queue delay 2.7 %".to_owned()]);
+            Warning::Disturbed { end, by, waited_share: Some(0.027), spoils }
+        };
+        let told = |spoils, median| {
+            let mut warnings = vec![busy(spoils), Warning::OneCpu];
+            forgive(&mut warnings, Nanos::millis(100), median);
+            warnings.len() == 2
+        };
+        assert!(!told(Vec::new(), Nanos::millis(1_300)), "5.4 ms in half of the exchanges");
+        assert!(told(Vec::new(), Nanos::millis(500)));
+        assert!(told(vec!["flow".to_owned()], Nanos::millis(1_300)));
     }
 
     /// A time without replies may be one in which TCP waited after losses.

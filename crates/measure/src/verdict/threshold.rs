@@ -62,6 +62,10 @@ pub const START: f64 = 0.05;
 pub const SILENT: f64 = 0.01;
 /// Share of its time from which a stream's thread, with its waits for a CPU, or the busiest CPU of its host, can do no more.
 pub const SATURATED: f64 = 0.9;
+/// Fewer replies that came in parts, with the pause of a delayed acknowledgement between them, are an accident.
+pub const FEWEST_HELD: u64 = 5;
+/// Share of the replies from which such pauses are told: from there on they reach the 95th percentile.
+pub const HELD_REPLIES: f64 = 0.05;
 /// Segments that TCP sends before the first acknowledgement (RFC 6928).
 pub const INITIAL_SEGMENTS: u64 = 10;
 /// TCP gives its window up in a pause of its retransmission timeout (RFC 5681 section 4.1), which on Linux is the round trip and

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use measure::unit::Nanos;
+
 use super::speech::Kind;
 use crate::native::stranger::Saw;
 
@@ -20,6 +22,8 @@ pub struct Tally {
     shortest: AtomicU64,
     longest: AtomicU64,
     renewals: AtomicU64,
+    /// Replies that were held up between their parts, and for how many nanoseconds together.
+    held: [AtomicU64; 2],
     /// The number of the first request that is recorded.
     recorded: AtomicU64,
     /// The second after 1970 at which the first of the server's certificates ends; 0: not known.
@@ -105,6 +109,19 @@ impl Tally {
     /// The number of renewals.
     pub fn renewals(&self) -> u64 {
         self.renewals.load(Ordering::Relaxed)
+    }
+
+    /// A reply was held up for so long between its parts.
+    pub fn held_up(&self, pause: Nanos) {
+        let [count, pauses] = &self.held;
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        pauses.store(pauses.load(Ordering::Relaxed).saturating_add(pause.0), Ordering::Relaxed);
+    }
+
+    /// The number of replies that were held up, and the sum of their pauses.
+    pub fn held(&self) -> (u64, Nanos) {
+        let [count, pauses] = &self.held;
+        (count.load(Ordering::Relaxed), Nanos(pauses.load(Ordering::Relaxed)))
     }
 
     /// Octets of the shortest and of the longest reply; absent where none came.

@@ -7,7 +7,7 @@ use logbook::record::Ended;
 use measure::comparison::Word;
 use measure::look::further::{Further, Reason};
 use measure::look::losses;
-use measure::look::{Believed, Cause, Finding, Leg, Look, Shift, Stands, Subject, Sums, Who};
+use measure::look::{Asked, Believed, Cause, Finding, Leg, Look, Shift, Stands, Subject, Sums, Who};
 use measure::method::Carrier;
 use measure::reach::{PortFinding, Says, Seen, Service, ServiceFinding, Transport, Verdict};
 use measure::unit::Nanos;
@@ -162,6 +162,21 @@ fn nothing(look: &Look) -> String {
         return format!("{host} has no open port among {}, and does not answer ICMP echo", ports(look, None));
     }
     format!("{host} did not answer: no reply to ICMP echo, nor on {}", ports(look, None))
+}
+
+/// The words for an address of the name at which nothing answered, beside the one that is told of.
+pub(super) fn silent_address(look: &Look) -> Option<String> {
+    let Asked { address, ports, .. } = look.silent.first()?;
+    let version = if address.contains(':') { "IPv6" } else { "IPv4" };
+    if look.judgement.believed.is_none() && !has_answered(look) {
+        return Some(format!("Nor did {address}, its {version} address, answer"));
+    }
+    let host = &look.host;
+    let tried = number::count(ports.len() as u64, "port", "ports");
+    Some(format!(
+        "{host} has the {version} address {address} too, which did not answer: no reply to ICMP echo, nor on {tried}. Programs that try it first \
+         wait → mend its {version} path, or remove that address from the name"
+    ))
 }
 
 /// All that was seen when the host was tried.

@@ -148,6 +148,20 @@ fn times_that_are_no_one_number_are_told_as_that() {
 }
 
 #[test]
+fn a_silent_address_of_the_name_is_told_with_its_version() {
+    let text = |look: &LookDocument| quiet(look).split_whitespace().collect::<Vec<_>>().join(" ");
+    let silent = fixture::silent_look().look.addresses[0].clone();
+    let mut found = fixture::look();
+    found.look.silent = vec![measure::look::Asked { address: "fd00::2".to_owned(), ..silent.clone() }];
+    let told = text(&found);
+    assert!(told.contains("has the IPv6 address fd00::2 too, which did not answer"), "{told}");
+    let mut found = fixture::silent_look();
+    found.look.silent = vec![measure::look::Asked { address: "10.0.0.2".to_owned(), ..silent }];
+    let told = text(&found);
+    assert!(told.contains("Nor did 10.0.0.2, its IPv4 address, answer"), "{told}");
+}
+
+#[test]
 fn a_busy_host_names_what_it_may_have_brought_about() {
     let text = |look: &LookDocument| quiet(look).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut found = fixture::look_over_two_paths();

@@ -30,7 +30,7 @@ use measure::look::{Asked, Burst, Leg, Look, Reset};
 use measure::method::{Asked as Wish, Carrier};
 use measure::reach::{AddressReach, PortFinding, Seen, Transport, Verdict};
 use measure::unit::{Instant, Nanos};
-use measure::verdict::order::{spare, spoil};
+use measure::verdict::order::{forgive, spare, spoil};
 use report::look::FirstLine;
 use uuid::Uuid;
 
@@ -67,8 +67,8 @@ pub fn run(options: &LookOptions, command: Vec<String>, output: &Arc<Output>) ->
     deliver::check(&options.result)?;
     let stream = Stream::open(&options.result, output)?;
     let (started, began) = (now(), Monotonic::now());
-    let places = places(options, &stop)?;
-    let run = Run { options, stop, live, key, places, began, output };
+    let (places, other) = places(options, &stop)?;
+    let run = Run { options, stop, live, key, places, other, began, output };
     let (look, mut stream) = run.look(stream);
     output.progress_done();
     let document =
@@ -102,14 +102,18 @@ fn exit(look: &Look, interruption: &Interruption) -> Exit {
     }
 }
 
-/// The addresses that are looked at: the host's first, and another that it was said to have.
-fn places(options: &LookOptions, stop: &Stop) -> Result<Vec<SocketAddr>, Failure> {
+/// The addresses that are looked at: the host's first, and another that it was said to have. Beside them the one of the other version of IP
+/// that the name has, for the case that the first is silent; absent where the user chose the addresses.
+fn places(options: &LookOptions, stop: &Stop) -> Result<(Vec<SocketAddr>, Option<SocketAddr>), Failure> {
     let family = match (options.ipv4, options.ipv6) {
         (true, _) => Family::V4,
         (_, true) => Family::V6,
         _ => Family::Any,
     };
-    let mut places = vec![name::look_up(&options.host.host, 0, family, stop)?];
+    let all = name::look_up_all(&options.host.host, 0, family, stop)?;
+    let other = all.iter().find(|other| other.is_ipv4() != all[0].is_ipv4() && reach::refuse_many(**other).is_ok());
+    let other = other.copied().filter(|_| options.also.is_none());
+    let mut places = vec![all[0]];
     if let Some(also) = &options.also {
         let further = name::look_up(also, 0, Family::Any, stop)?;
         if places.contains(&further) {
@@ -123,7 +127,7 @@ fn places(options: &LookOptions, stop: &Stop) -> Result<Vec<SocketAddr>, Failure
             Failure::usage(error.to_string()).about(place.ip().to_string()).hint("name a host, or an address of one")
         })?;
     }
-    Ok(places)
+    Ok((places, other))
 }
 
 /// All that a look needs.
@@ -133,17 +137,19 @@ struct Run<'a> {
     live: Arc<Mutex<Live>>,
     key: Option<Credential>,
     places: Vec<SocketAddr>,
+    /// Tried where nobody answers at those.
+    other: Option<SocketAddr>,
     began: Instant,
     output: &'a Output,
 }
 
 impl<'a> Run<'a> {
-    fn look(&self, stream: Stream<'a>) -> (Look, Stream<'a>) {
+    fn look(mut self, stream: Stream<'a>) -> (Look, Stream<'a>) {
         let options = self.options;
-        let names: Vec<String> = self.places.iter().map(|place| reach::shown(*place)).collect();
         let line = FirstLine::new(&options.host.host, options.every, options.time);
         let first = First::open(line, &options.result, stream, self.output);
-        let reached = self.survey(&names, &first);
+        let mut reached = self.survey(&first);
+        let silent = self.set_aside(&mut reached);
         let stream = first.close();
         let mut rounds = Rounds::new(self.ways(&reached), options.every, Arc::clone(&self.live));
         let mut between = Between::default();
@@ -165,6 +171,7 @@ impl<'a> Run<'a> {
         let mut look = Look {
             host,
             addresses,
+            silent,
             interval_ns,
             length_ns,
             further,
@@ -180,6 +187,9 @@ impl<'a> Run<'a> {
             took_ns,
         };
         spare(&mut warnings, |kind| look.waits_needed(kind));
+        if let Some(shortest) = look.legs.iter().filter_map(|leg| leg.sums.median()).min() {
+            forgive(&mut warnings, look.interval_ns, shortest);
+        }
         look.warnings = warnings;
         (look, stream)
     }
@@ -192,12 +202,15 @@ impl<'a> Run<'a> {
         self.options.host.port.or(self.options.port.map(|wish| wish.number))
     }
 
-    /// Tries all addresses at once, and once more with patience where they may be far away.
-    fn survey(&self, names: &[String], first: &First<'_>) -> Vec<AddressReach> {
-        let reached = self.survey_within(PATIENCE[0], names, &|name, heard| first.hear(name, heard));
+    /// Tries all addresses at once, and once more with patience where they may be far away. Where nobody answered at first, the other address of
+    /// the name is tried with them then, and stands last.
+    fn survey(&self, first: &First<'_>) -> Vec<AddressReach> {
+        let reached = self.survey_within(PATIENCE[0], &self.places, &|name, heard| first.hear(name, heard));
         let after: Vec<Nanos> = reached.iter().flat_map(AddressReach::seen).filter_map(Seen::answered_after).collect();
         let asks_again = after.iter().min().is_none_or(|fastest| *fastest > FAR);
-        if !asks_again || self.stop.requested() || reached.iter().all(|reach| reach.no_route.is_some()) {
+        let other = self.other.filter(|_| after.is_empty());
+        let no_way = reached.iter().all(|reach| reach.no_route.is_some()) && other.is_none();
+        if !asks_again || self.stop.requested() || no_way {
             return reached;
         }
         // What was told is not told again.
@@ -206,13 +219,27 @@ impl<'a> Run<'a> {
                 first.hear(name, heard);
             }
         };
-        self.survey_within(PATIENCE[1], names, &hear)
+        let places: Vec<SocketAddr> = self.places.iter().copied().chain(other).collect();
+        self.survey_within(PATIENCE[1], &places, &hear)
+    }
+
+    /// Sets the silent one aside of the first address and the other, where that was tried: programs that have both connect to the one that answers.
+    /// The first stays where neither answers.
+    fn set_aside(&mut self, reached: &mut Vec<AddressReach>) -> Vec<Asked> {
+        let is_silent = |reach: &AddressReach| !reach.seen().any(Seen::is_sign_of_life);
+        let beyond = if reached.len() > self.places.len() { reached.pop() } else { None };
+        let Some((mut beyond, other)) = beyond.zip(self.other) else { return Vec::new() };
+        if is_silent(&reached[0]) && !is_silent(&beyond) {
+            std::mem::swap(&mut reached[0], &mut beyond);
+            self.places[0] = other;
+        }
+        if is_silent(&beyond) { vec![asked(beyond)] } else { Vec::new() }
     }
 
     fn survey_within(
         &self,
         timeout: Nanos,
-        names: &[String],
+        places: &[SocketAddr],
         hear: &(dyn Fn(&str, Heard<'_>) + Sync),
     ) -> Vec<AddressReach> {
         let options = self.options;
@@ -221,13 +248,11 @@ impl<'a> Run<'a> {
         let tls = web_terms(&host);
         let plan = Survey { family, ports, timeout, tries: 1, services: true, host, tls };
         thread::scope(|scope| {
-            let tried: Vec<_> = self
-                .places
+            let tried: Vec<_> = places
                 .iter()
-                .zip(names)
-                .map(|(place, name)| {
-                    let plan = &plan;
-                    scope.spawn(move || reach::survey(*place, plan, &self.stop, &|heard| hear(name, heard)))
+                .map(|place| {
+                    let (plan, name) = (&plan, reach::shown(*place));
+                    scope.spawn(move || reach::survey(*place, plan, &self.stop, &|heard| hear(&name, heard)))
                 })
                 .collect();
             let home = |thread: thread::ScopedJoinHandle<'_, AddressReach>| {
@@ -256,6 +281,7 @@ impl<'a> Run<'a> {
         let half = Nanos(self.options.time.0 / 2);
         rounds.part(half, self.means());
         between.round = last_round(&rounds.legs());
+        between.carried_on = rounds.is_carried_on();
         let bursts = if self.stop.requested() {
             Err("it was ended before".to_owned())
         } else {
@@ -320,12 +346,14 @@ impl<'a> Run<'a> {
 struct Between {
     /// The last round before it.
     round: Option<u64>,
+    /// True where a tunnel or a proxy of this host leads to another.
+    carried_on: bool,
     bursts: Vec<Burst>,
 }
 
 impl Between {
     fn evidence<'a>(&'a self, addresses: &'a [Asked], legs: &'a [Leg], resets: &'a [Reset]) -> Evidence<'a> {
-        Evidence { addresses, legs, bursts: &self.bursts, burst_round: self.round, resets }
+        Evidence { addresses, legs, bursts: &self.bursts, burst_round: self.round, resets, carried_on: self.carried_on }
     }
 }
 
@@ -354,6 +382,7 @@ mod tests {
         let look = Look {
             host: "db1".to_owned(),
             addresses: Vec::new(),
+            silent: Vec::new(),
             interval_ns: Nanos::millis(100),
             length_ns: Nanos::secs(5),
             further: Vec::new(),

@@ -9,6 +9,7 @@ use protocol::irtt::opening::Refusal as IrttRefusal;
 use protocol::link::Fault;
 use protocol::stamp::PORT as STAMP;
 use protocol::twamp::Refusal;
+use rustix::io::Errno;
 
 use super::iperf3::iperf3;
 use super::netperf::netperf;
@@ -18,10 +19,30 @@ use super::session::session;
 pub fn hint(error: &EndpointError) -> Option<String> {
     let text = match error.hint.as_deref() {
         Some(hint) => return known(hint),
-        None if own(&error.step) => here(&error.step, &error.cause),
-        None => there(&error.step, &error.cause),
+        None => limit(&error.step, &error.cause).or_else(|| {
+            let rest = if own(&error.step) { here } else { there };
+            rest(&error.step, &error.cause)
+        }),
     };
     text.map(str::to_owned)
+}
+
+/// Advice where this process or host has come to a limit of its own.
+fn limit(step: &Step, cause: &Cause) -> Option<&'static str> {
+    let Cause::System(error) = cause else { return None };
+    Some(match (Errno::from_io_error(error)?, step) {
+        (Errno::MFILE, _) => {
+            "use fewer connections, or raise the hard limit of open files (`ulimit -Hn`): this process may open no more"
+        }
+        (Errno::NFILE, _) => "use fewer connections, or raise fs.file-max: this host may open no more files",
+        (Errno::AGAIN, Step::StartThread) => {
+            "use fewer threads or connections, or raise `ulimit -u` or the control group's pids.max: this process may start no more threads"
+        }
+        (Errno::NOBUFS | Errno::NOMEM, _) => {
+            "use fewer connections or smaller buffers: this host's kernel has no memory left for more"
+        }
+        _ => return None,
+    })
 }
 
 fn known(hint: &Hint) -> Option<String> {
@@ -315,7 +336,10 @@ fn network(error: &io::Error) -> Option<&'static str> {
         }
         // The kernel says so of a link-local address without its interface, and where --bind cannot reach the peer.
         Kind::InvalidInput => "add the interface to a link-local address, as in fe80::1%eth0, or correct --bind",
-        Kind::AddrNotAvailable => "correct --bind: that address is not on this host",
+        // An address that is not on this host fails before, when the socket is bound.
+        Kind::AddrNotAvailable => {
+            "wait a minute, or use fewer connections: all local ports towards it are in use (`ss -tan`, net.ipv4.ip_local_port_range). To an IPv6 address it also means that this host has none"
+        }
         Kind::PermissionDenied => "check this host's firewall, or run as root",
         _ => return None,
     })
@@ -332,6 +356,9 @@ mod tests {
     #[test_case(Step::Connect, 104, "firewall or proxy"; "a connection that was reset")]
     #[test_case(Step::ConnectData, 111, "--connections 1"; "a limit of connections")]
     #[test_case(Step::Connect, 22, "%eth0"; "an address that does not fit")]
+    #[test_case(Step::ConnectData, 99, "ip_local_port_range"; "no local port is free")]
+    #[test_case(Step::OpenSocket("TCP"), 24, "ulimit -Hn"; "no file may be opened any more")]
+    #[test_case(Step::StartThread, 11, "pids.max"; "no thread may be started any more")]
     #[test_case(Step::Set("interface"), 19, "ip link"; "no such interface")]
     #[test_case(Step::Listen, 98, "--port"; "a port that is taken")]
     fn what_to_try_follows_from_step_and_cause(step: Step, errno: i32, part: &str) {

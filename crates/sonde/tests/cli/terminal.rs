@@ -65,6 +65,29 @@ fn a_terminal_that_obeys_nothing_gets_text_alone(more: &[(&str, &str)], coloured
     assert!(!text.contains("\u{1b}[2K") && text.contains("round trips"), "{text}");
 }
 
+/// By UDP, which any user may send; the peer is this host.
+#[test]
+fn the_live_view_of_hops_obeys_its_keys() {
+    let mut session = on_terminal(&["mtr", "-u", "-n", "-i", "0.2", "127.0.0.1"]);
+    session.expect("Keys: q end").unwrap();
+    session.expect("StDev").unwrap();
+    session.send("?").unwrap();
+    session.expect("u  ICMP or UDP").unwrap();
+    session.send("j").unwrap();
+    session.expect("Javg").unwrap();
+    session.send("p").unwrap();
+    session.expect("paused: the space bar goes on").unwrap();
+    session.send(" i").unwrap();
+    session.expect("Seconds from one round to the next: _").unwrap();
+    session.send("soon\r").unwrap();
+    session.expect("-i soon: is not a time in seconds").unwrap();
+    session.send("q").unwrap();
+    let (text, status) = rest(session);
+    assert_eq!(exited(status), 0, "{text}");
+    let table = text.rsplit("HOST: ").next().expect("a table");
+    assert!(table.contains("Jttr") && table.contains("  1.|-- 127.0.0.1"), "the last one stays: {text}");
+}
+
 #[test]
 fn quiet_shows_no_progress() {
     let (text, _) = rest(on_terminal(&["rtt", "-q", "-t", "1.2", "--warm-up", "0", "--no-stamps"]));

@@ -3,6 +3,7 @@
 //! Not here: causes that are planted, and named (`alone::look`).
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -62,6 +63,45 @@ fn a_host_that_is_not_there_is_said_to_answer_nothing(six: bool) {
     for word in ["did not answer", "Nothing answered →", "tried", "7663, 12865"] {
         assert!(unbroken.contains(word), "{word}: {text}");
     }
+}
+
+/// What `words` print in the near namespace, where `db1` is a name of both addresses of the far one.
+fn by_name(scene: &Scene, hosts: &Path, words: &[&str]) -> Output {
+    let bound = "mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"";
+    let mut command = scene.near().command("unshare");
+    command.args(["--mount", "sh", "-c", bound, "sh"]).arg(hosts).args(words).output().expect("started")
+}
+
+#[test]
+fn a_silent_address_of_a_name_is_left_for_the_other() {
+    let what = "a name with a silent address";
+    let Some(scene) = installed("nft", "nftables", what).then(|| Scene::beside(what)).flatten() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let hosts = folder.path().join("hosts");
+    let (v4, v6) = (scene.target(false), scene.target(true));
+    std::fs::write(&hosts, format!("{v4} db1\n{v6} db1\n")).expect("written");
+    let listed = by_name(&scene, &hosts, &["getent", "ahosts", "db1"]);
+    let listed = String::from_utf8(listed.stdout).expect("text");
+    let first = listed.split_whitespace().next().expect("an address");
+    let (version, other) = if first == v6 { ("ip6", &v4) } else { ("ip", &v6) };
+    let _reflector = scene.reflector(&[]);
+    // Neighbours are found, and what is for programs and echo is dropped.
+    let echo = if version == "ip6" { "icmpv6 type echo-request drop" } else { "icmp type echo-request drop" };
+    let rules = format!("meta l4proto {{ tcp, udp }} drop; {echo}");
+    let table = format!("table {version} t {{ chain i {{ type filter hook input priority 0; {rules}; }}; }}");
+    run(scene.far(), &["nft", &table]);
+    let asked = by_name(&scene, &hosts, &[env!("CARGO_BIN_EXE_sonde"), "db1", "-t", "1", "--json", "-q"]);
+    assert_eq!(asked.status.code(), Some(0), "{}", String::from_utf8_lossy(&asked.stderr));
+    let document = document(&asked);
+    jsonschema::validate(&logbook::schema::look_schema(), &document).expect("as the schema says");
+    let look = &document["look"];
+    let addresses =
+        |of: &Value| of.as_array().expect("a list").iter().map(|of| of["address"].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (addresses(&look["addresses"]), addresses(&look["silent"])),
+        (vec![other.as_str().into()], vec![first.into()])
+    );
+    assert!(look["judgement"]["believed"].is_object(), "{look}");
 }
 
 #[test_case(false; "v4")]

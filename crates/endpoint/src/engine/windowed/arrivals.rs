@@ -10,9 +10,20 @@ use super::{AT_ONCE, Ended, Windowed, given_up};
 use crate::engine::outstanding::{Request, State};
 use crate::engine::{fate_of, refusals_end, sample, slip};
 
+/// Lanes from which on one look at all of them costs less than a look at each.
+const SEVERAL: usize = 3;
+
 impl<L: Link, W: Wire> Windowed<'_, L, W> {
+    /// Has the links note which of them have something, unless a wait has just told.
+    fn look(&mut self) {
+        if !std::mem::take(&mut self.looked) && self.lanes.len() >= SEVERAL {
+            L::look_any(&mut self.links);
+        }
+    }
+
     /// Takes every reply that is there on lanes where one is awaited. Returns whether one was.
     pub(super) fn receive_expected(&mut self) -> Result<bool, Ended> {
+        self.look();
         let mut took = false;
         for turn in 0..self.lanes.len() {
             took |= self.heed_refusals(turn)?;
@@ -28,6 +39,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
 
     /// Takes every reply that is there. Returns whether one was.
     pub(super) fn receive_all(&mut self) -> Result<bool, Ended> {
+        self.look();
         let mut took = false;
         for turn in 0..self.lanes.len() {
             took |= self.heed_refusals(turn)?;

@@ -59,6 +59,7 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         if now < wake.min(limit) {
             let until = wake.min(limit);
             L::wait_any(&mut self.links, until);
+            self.looked = true;
             let now = self.links[0].now();
             if until == wake && now >= wake && !self.polling {
                 self.pacer.woke(wake, now);

@@ -1,7 +1,9 @@
 //! Octets that have come on a connection, read up to the end of a reply.
 
+use std::ops::RangeInclusive;
+
 use measure::event::Details;
-use measure::unit::Bytes;
+use measure::unit::{Bytes, Instant, Nanos};
 use protocol::application::talk::Digest;
 use protocol::application::{Came, Reply, Speech};
 use rustix::io::Errno;
@@ -11,6 +13,29 @@ use super::phases::Parts;
 use super::secured::Fetched;
 use super::{Framed, Trouble};
 use crate::clock::Monotonic;
+
+/// Pauses, beyond a round trip, for which Linux delays an acknowledgement where nothing is to be sent: `TCP_DELACK_MIN`, which a tick of its clock and
+/// a busy host lengthen.
+const DELAYED_ACKNOWLEDGEMENT: RangeInclusive<Nanos> = Nanos::millis(38)..=Nanos::millis(60);
+
+/// A first part that is longer may wait for more of the congestion window: one of less than a segment does not.
+const LESS_THAN_A_SEGMENT: u64 = 1_400;
+
+/// A reply of which a part has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parted {
+    /// Arrival of the latest part.
+    came: Instant,
+    /// The longest pause between two parts.
+    longest: Nanos,
+}
+
+impl Parted {
+    /// The pause behind the latest part.
+    fn pause(&self, now: Instant) -> Nanos {
+        now.since(self.came).unwrap_or_default()
+    }
+}
 
 /// The outcome of one look at a connection.
 #[derive(Debug)]
@@ -44,7 +69,11 @@ impl<S: Speech> Framed<S> {
                 }
                 self.end += count;
                 self.starved = false;
-                Ok(self.read_on()?.map_or(Look::Something, Look::Reply))
+                let read = self.read_on()?;
+                if read.is_none() && (self.read > 0 || self.begin < self.end) {
+                    self.note_part();
+                }
+                Ok(read.map_or(Look::Something, Look::Reply))
             }
             Fetched::Nothing => Ok(Look::Nothing),
         }
@@ -132,6 +161,9 @@ impl<S: Speech> Framed<S> {
         let digest = Digest { reply, octets: if mixed { 0 } else { self.read + octets } };
         self.read = 0;
         self.details.kind = Some(reply.kind.0);
+        if let Some(parted) = self.parted.take() {
+            self.whole_in_parts(parted);
+        }
         if self.door.anew.is_some() {
             self.whole();
         }
@@ -139,6 +171,32 @@ impl<S: Speech> Framed<S> {
             self.end_as_announced();
         }
         digest
+    }
+
+    /// A part of a reply has come, and not all of it.
+    fn note_part(&mut self) {
+        let came = Monotonic::now();
+        match &mut self.parted {
+            Some(parted) => *parted = Parted { came, longest: parted.longest.max(parted.pause(came)) },
+            // Of several replies that are waited for it is not known whose part it is.
+            None if self.outstanding.len() == 1
+                && self.read + (self.end - self.begin) as u64 <= LESS_THAN_A_SEGMENT =>
+            {
+                self.parted = Some(Parted { came, longest: Nanos::ZERO });
+            }
+            None => {}
+        }
+    }
+
+    /// A reply that came in parts is complete. A pause between them as long as this host delays an acknowledgement is a wait of its sender for that
+    /// (RFC 896), which is no work of the program. A new connection acknowledges at once.
+    #[cold]
+    fn whole_in_parts(&mut self, parted: Parted) {
+        let pause = parted.longest.max(parted.pause(Monotonic::now()));
+        let beyond = Nanos(pause.0.saturating_sub(self.opened.connect.unwrap_or_default().0));
+        if self.numbered > 0 && self.records() && DELAYED_ACKNOWLEDGEMENT.contains(&beyond) {
+            self.tally.held_up(pause);
+        }
     }
 
     /// Strikes out the request that a reply is to: that of its number, or else the oldest.

@@ -146,6 +146,34 @@ fn a_second_reply_is_told_and_answers_nothing() {
     assert_eq!(scene.replies(), 3, "it is counted with no replies");
 }
 
+/// Requests, several of which a client's kernel no longer acknowledges at once.
+const SEVERAL: u32 = 50;
+
+/// Answers so many requests, each in two writes: with Nagle's algorithm the second waits for an acknowledgement of the first.
+fn answers_in_parts() -> Part {
+    Box::new(|mut stream| {
+        let (head, body) = OK.split_at(OK.len() - 2);
+        for _ in 0..SEVERAL {
+            request(&mut stream);
+            stream.write_all(head).unwrap();
+            stream.write_all(body).unwrap();
+        }
+    })
+}
+
+#[test_case(answers_in_parts(), true; "in two writes")]
+#[test_case(answers(SEVERAL, &[OK]), false; "in one")]
+fn replies_that_wait_for_an_acknowledgement_of_ours_are_counted(server: Part, held: bool) {
+    let mut scene = Scene::new(vec![server], false);
+    for number in 0..u64::from(SEVERAL) {
+        scene.ask(Flags::NONE).unwrap();
+        assert_eq!(scene.hear(number), Ok(Reading::Reply(number)));
+    }
+    let (count, pauses) = scene.tally.held();
+    assert_eq!(count > 0, held, "{count} replies, {pauses}");
+    assert!(pauses >= Nanos::millis(38 * count), "{pauses}");
+}
+
 /// So many octets of it are there before the request.
 #[test_case(OK.len(), [Reading::Stray, Reading::Reply(1)]; "all")]
 #[test_case(20, [Reading::Reply(1), Reading::Stray]; "a part, which is known to be unasked when the rest has come")]

@@ -82,7 +82,7 @@ fn normal(rng: &mut Rng) -> f64 {
 }
 
 pub(in crate::look) fn judged(legs: &[Leg], bursts: &[Burst]) -> Judgement {
-    judge(&Evidence { addresses: &[], legs, bursts, burst_round: None, resets: &[] })
+    judge(&Evidence { legs, bursts, ..Evidence::default() })
 }
 
 fn cause_of(judgement: &Judgement, leg: u32) -> Option<Cause> {
@@ -407,7 +407,7 @@ fn rounds_before_and_behind_are_told_by_the_round() {
     let cause = |before: u64| {
         let times: Vec<u64> = times(before);
         let legs = [leg(Carrier::Tcp, &times)];
-        let evidence = Evidence { addresses: &[], legs: &legs, bursts: &runs, burst_round: Some(15), resets: &[] };
+        let evidence = Evidence { legs: &legs, bursts: &runs, burst_round: Some(15), ..Evidence::default() };
         judge(&evidence).findings[0].cause
     };
     assert_eq!(cause(0), Some(Cause::Interval));
@@ -460,7 +460,7 @@ fn filters(ports: &[Verdict], legs: &[Leg]) -> Vec<Subject> {
 
 fn filtered_at(asked: &Asked, legs: &[Leg]) -> Vec<Subject> {
     let addresses = std::slice::from_ref(asked);
-    let judgement = judge(&Evidence { addresses, legs, bursts: &[], burst_round: None, resets: &[] });
+    let judgement = judge(&Evidence { addresses, legs, ..Evidence::default() });
     let filtered = judgement.findings.iter().filter(|found| found.cause == Some(Cause::Filtered));
     filtered.map(|found| found.of).collect()
 }
@@ -485,6 +485,17 @@ fn silence_beside_answers_is_a_filter() {
     assert_eq!(filters(&[open], &[some, tcp.clone()]), [], "it answers, if seldom");
     let unasked = Leg { method: None, ..silent };
     assert_eq!(filters(&[open], &[unasked, tcp]), [], "our own side may not ask");
+}
+
+/// Echo and handshake are answered by this host, and the program by another at the end of a tunnel.
+#[test]
+fn where_a_tunnel_begins_here_no_program_is_told_to_be_woken() {
+    for seed in 0..100 {
+        let legs = three(seed, [20.0, 40.0, 300.0]);
+        let judgement = judge(&Evidence { legs: &legs, carried_on: true, ..Evidence::default() });
+        let causes = [0, 1].map(|leg| cause_of(&judgement, leg));
+        assert_eq!(causes, [Some(Cause::NotEstablished), Some(Cause::NearerHandshake)], "{seed}");
+    }
 }
 
 #[test]
@@ -526,7 +537,7 @@ fn handshakes_that_fail_while_connections_stand_are_a_cause_of_their_own() {
         let addresses =
             [Asked { address: "10.0.0.2".into(), echo: Seen::Answer { after_ns: Nanos(1) }, ports: vec![port] }];
         let legs = [losing(Carrier::TcpConnect, lost), losing(Carrier::Tcp, 50 - connected)];
-        let evidence = Evidence { addresses: &addresses, legs: &legs, bursts: &[], burst_round: None, resets: &[] };
+        let evidence = Evidence { addresses: &addresses, legs: &legs, ..Evidence::default() };
         let found = judge(&evidence).findings.into_iter().find(|found| found.of == Subject::Losses { leg: 0 })?;
         found.cause
     };

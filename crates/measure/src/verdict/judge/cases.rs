@@ -5,8 +5,9 @@ mod case;
 use std::collections::BTreeSet;
 
 use case::{
-    Case, again, asking, batched, busy, check, dark, datagrams, detour, each_second, every, half_stalled, loopback,
-    mean, nagle, resets, restart, silent, socket, stream, throttle, traffic, unanswered, until, waits, window,
+    Case, again, asking, batched, busy, check, dark, datagrams, detour, each_second, every, half_stalled, held,
+    loopback, mean, nagle, on_one_host, resets, restart, silent, socket, stream, throttle, traffic, unanswered, until,
+    waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -25,10 +26,14 @@ const CASES: &[Pair] = &[
     ("own-reflector", |case| case.context.own_reflector = true, |_| {}),
     (
         "same-host",
-        |case| case.ours.interface = Some(loopback()),
+        on_one_host,
         // A reflector of our own is on this host too: that is told.
-        |case| (case.ours.interface, case.context.own_reflector) = (Some(loopback()), true),
+        |case| {
+            on_one_host(case);
+            case.context.own_reflector = true;
+        },
     ),
+    ("carried-on", |case| case.ours.interface = Some(loopback()), on_one_host),
     ("resets-timed", |case| case.probes = resets(5, 5), |case| case.probes = resets(4, 5)),
     (
         "icmp-is-not-the-application",
@@ -112,7 +117,10 @@ const CASES: &[Pair] = &[
     ),
     (
         "one-cpu",
-        |case| (case.ours.interface, case.ours.cpus_online) = (Some(loopback()), Some(1)),
+        |case| {
+            on_one_host(case);
+            case.ours.cpus_online = Some(1);
+        },
         |case| case.ours.cpus_online = Some(1),
     ),
     (
@@ -181,6 +189,7 @@ const CASES: &[Pair] = &[
             case.ours.clock_source = Some("jiffies".into());
         },
     ),
+    ("held-replies", |case| held(case, 5), |case| held(case, 4)),
     ("nagle", |case| nagle(case, 2), |case| nagle(case, 1)),
     ("fragmented", |case| datagrams(case, 1_473), |case| datagrams(case, 1_472)),
     ("idle-restart", |case| restart(case, 14_481, "1"), |case| restart(case, 14_480, "1")),

@@ -8,7 +8,7 @@ use crate::method::{Carrier, Exchange, Method, Traffic, Window};
 use crate::outcome::{Outcome, SocketFacts};
 use crate::unit::{Bytes, Nanos};
 use crate::verdict::Warning;
-use crate::verdict::threshold::{INITIAL_SEGMENTS, LEAST_RTO};
+use crate::verdict::threshold::{FEWEST_HELD, HELD_REPLIES, INITIAL_SEGMENTS, LEAST_RTO};
 
 /// Warns where small requests wait for each other's acknowledgement (RFC 896).
 pub(super) fn nagle(outcome: &Outcome, method: &Method) -> Option<Warning> {
@@ -22,6 +22,16 @@ pub(super) fn nagle(outcome: &Outcome, method: &Method) -> Option<Warning> {
     let request_bytes = method.smallest_request();
     (method.traffic.carrier() == Carrier::Tcp && several && stays_open && held && request_bytes < segment_bytes)
         .then_some(Warning::Nagle { request_bytes, segment_bytes })
+}
+
+/// Warns where replies came in parts, the rest of them when this host had acknowledged the first: a server that writes in parts, and leaves Nagle's
+/// algorithm on, waits for that.
+pub(super) fn held_replies(outcome: &Outcome) -> Option<Warning> {
+    let told = outcome.replies.as_ref()?;
+    let replies = told.kinds.values().fold(told.others, |sum, kind| sum.saturating_add(kind.count));
+    let held =
+        told.held.filter(|held| held.count >= FEWEST_HELD && held.count as f64 >= HELD_REPLIES * replies as f64)?;
+    Some(Warning::HeldReplies { count: held.count, replies, pause_ns: Nanos(held.pauses_ns.0 / held.count) })
 }
 
 fn smallest_segment(sockets: &[SocketFacts]) -> Option<Bytes> {

@@ -14,6 +14,7 @@ use measure::verdict::Warning;
 pub fn advice(warning: &Warning, command: Command) -> Option<String> {
     let text = match warning {
         Warning::OwnReflector => "run `sonde serve` on a host and name that host",
+        Warning::CarriedOn { .. } => "measure at the peer's own address, to leave the tunnel or proxy out",
         Warning::SameHost { .. } => "name another host; within one host the result is the cost of its software",
         Warning::ResetsTimed { compared: true, .. } => "name an open port",
         Warning::ResetsTimed { .. } => "name an open port; --compare-port shows more about the sender",
@@ -98,6 +99,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         | Warning::Periodic { .. }
         | Warning::Changed { .. }
         | Warning::OneStreamOneCpu { .. } => read_otherwise(warning, command),
+        Warning::HeldReplies { .. } => "set TCP_NODELAY in the server, or let it write a reply at once",
         Warning::Nagle { .. } => "remove --nagle, as most programs with small messages do (`netperf` needs -D)",
         Warning::Fragmented { whole_bytes, .. } => return Some(one_packet(whole_bytes.0, command)),
         Warning::IdleRestart { .. } => {

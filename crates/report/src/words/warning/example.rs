@@ -41,7 +41,12 @@ fn who_answered() -> Part {
     let resets = |another_hop, compared| Warning::ResetsTimed { resets: 40, answers: 40, another_hop, compared };
     vec![
         (Warning::OwnReflector, &[Rtt, Load, Replay, Throughput]),
-        (Warning::SameHost { address: [10, 0, 0, 2].into() }, &Command::ALL),
+        (Warning::SameHost { address: [10, 0, 0, 2].into(), shown: true }, &Command::ALL),
+        (Warning::SameHost { address: [127, 0, 0, 1].into(), shown: false }, &[Rtt, Load]),
+        (
+            Warning::CarriedOn { address: [127, 0, 0, 1].into(), ours: "web1".to_owned(), theirs: "db1".to_owned() },
+            &[Rtt, Load, Throughput],
+        ),
         (resets(false, false), &[Syn]),
         (resets(true, true), &[Syn]),
         (Warning::IcmpIsNotTheApplication, &[Rtt]),
@@ -261,6 +266,7 @@ fn settings() -> Part {
     };
     let connected: &[Command] = &[Rtt, Load, Replay, Throughput];
     vec![
+        (Warning::HeldReplies { count: 97, replies: 100, pause_ns: Nanos::micros(41_200) }, &[Rtt, Load]),
         (Warning::Nagle { request_bytes: Bytes(64), segment_bytes: Bytes(1_448) }, &[Rtt, Load, Replay]),
         (fragmented, &[Rtt, Load, Replay, Throughput]),
         (restart, &[Rtt]),

@@ -6,9 +6,9 @@ use measure::statistics::{quantile, rhythm};
 use measure::throughput::detail::TELLING;
 use measure::verdict::Warning;
 use measure::verdict::threshold::{
-    AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, FEWEST_RETRANSMITTED, HELD, IDLE_GAP,
-    INITIAL_SEGMENTS, LARGE, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS, RETRANSMITTED,
-    RUN_QUEUE, SATURATED, SHORT_TRIP, SILENT, SLOW_CLOCKS, START, STEAL, THROTTLED,
+    AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, FEWEST_HELD, FEWEST_RETRANSMITTED, HELD,
+    HELD_REPLIES, IDLE_GAP, INITIAL_SEGMENTS, LARGE, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS,
+    RETRANSMITTED, RUN_QUEUE, SATURATED, SHORT_TRIP, SILENT, SLOW_CLOCKS, START, STEAL, THROTTLED,
 };
 
 /// Condition of the warning, in one sentence or two, with the threshold.
@@ -16,7 +16,10 @@ pub fn raised_when(warning: &Warning) -> String {
     match warning {
         Warning::OwnReflector => "No host was named.".to_owned(),
         Warning::SameHost { .. } => {
-            "The route to the address leads over the loopback interface. This includes external addresses of this host. sonde cannot distinguish two namespaces or two guests of one machine from two machines.".to_owned()
+            "The route to the address leads over the loopback interface. This includes external addresses of this host. That the peer is this host is shown where a kernel answers, or where two or more of name, kernel, machine and CPU are told by both ends and none of them differs; otherwise a tunnel or proxy may listen there. sonde cannot distinguish two namespaces or two guests of one machine from two machines.".to_owned()
+        }
+        Warning::CarriedOn { .. } => {
+            "The route to the address leads over the loopback interface, and the peer's name, kernel, machine or CPU is another than this host's. A tunnel (`ssh -L`, `kubectl port-forward`) does that, and so does a container.".to_owned()
         }
         Warning::IcmpIsNotTheApplication => "ICMP echo requests were answered.".to_owned(),
         Warning::HandshakeIsNotTheApplication => "TCP handshakes, or SYN probes, were answered.".to_owned(),
@@ -55,7 +58,8 @@ pub fn raised_when(warning: &Warning) -> String {
         | Warning::TooFewForQuantile { .. }
         | Warning::TooShort { .. }
         | Warning::CoarseClock { .. } => of_statistics(warning),
-        Warning::Nagle { .. }
+        Warning::HeldReplies { .. }
+        | Warning::Nagle { .. }
         | Warning::Fragmented { .. }
         | Warning::IdleRestart { .. }
         | Warning::GotLess { .. }
@@ -186,6 +190,10 @@ fn of_statistics(warning: &Warning) -> String {
 
 fn of_settings(warning: &Warning) -> String {
     match warning {
+        Warning::HeldReplies { .. } => format!(
+            "Over a kept TCP connection, at least {FEWEST_HELD} replies of a program, and at least {} of them, came in parts, the first of less than a segment, with a pause of 38 to 60 ms and a round trip between them. Linux delays an acknowledgement for 40 ms where it has nothing to send (`TCP_DELACK_MIN`); a program that computes for just as long looks the same. Requests less than 40 ms apart take the acknowledgement along: the reply then waits for the next request, and nothing is told.",
+            percent(HELD_REPLIES)
+        ),
         Warning::Nagle { .. } => "TCP without `TCP_NODELAY`, with more than one request in flight, and the smallest request is shorter than a segment. With one request in flight Nagle's algorithm delays nothing.".to_owned(),
         Warning::Fragmented { .. } => "A datagram or echo, or its reply, with its headers is longer than the path MTU that the kernel knows (or the interface's MTU, where it knows none).".to_owned(),
         Warning::IdleRestart { .. } => format!(

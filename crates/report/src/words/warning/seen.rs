@@ -22,6 +22,7 @@ impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Warning::SameHost { .. }
+            | Warning::CarriedOn { .. }
             | Warning::ResetsTimed { .. }
             | Warning::HandshakeIsNotTheApplication
             | Warning::IdleBetween { .. }
@@ -41,7 +42,8 @@ impl fmt::Display for Line<'_> {
             | Warning::Disturbed { .. }
             | Warning::PowerSavingGovernor { .. }
             | Warning::OneCpu => machine(self.0, f),
-            Warning::Nagle { .. }
+            Warning::HeldReplies { .. }
+            | Warning::Nagle { .. }
             | Warning::Fragmented { .. }
             | Warning::IdleRestart { .. }
             | Warning::GotLess { .. }
@@ -272,7 +274,15 @@ fn statistics(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// Warnings about who answered, and about numbers that are easily misread.
 fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match warning {
-        Warning::SameHost { address } => write!(f, "{address} is this host. No packet crossed a network"),
+        Warning::SameHost { address, shown: true } => write!(f, "{address} is this host. No packet crossed a network"),
+        Warning::SameHost { address, shown: false } => write!(
+            f,
+            "{address} is an address of this host. No packet crossed a network, unless a tunnel or proxy listens there (`ssh -L`, `kubectl port-forward`)"
+        ),
+        Warning::CarriedOn { address, ours, theirs } => write!(
+            f,
+            "{address} is an address of this host ({ours}), but the peer says that it is {theirs}: a tunnel or proxy stands between, or a container. The times include it"
+        ),
         Warning::ResetsTimed { resets, answers, another_hop, .. } => {
             let who =
                 if *another_hop { "Another box than the host sent them" } else { "Their sender is not established" };
@@ -379,6 +389,14 @@ fn machine(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 fn settings(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match warning {
+        Warning::HeldReplies { count, replies, pause_ns } => {
+            let (held, of) = (grouped(*count), grouped(*replies));
+            write!(
+                f,
+                "{held} of {of} replies came in parts, the rest {pause_ns} later (mean), when this host acknowledged the first part. The server probably waits for \
+                 that between its writes (Nagle's algorithm), and the time is no work of the program"
+            )
+        }
         Warning::Nagle { request_bytes, segment_bytes } => {
             write!(
                 f,

@@ -166,6 +166,12 @@ impl Rounds {
         machines
     }
 
+    /// True where a program that was asked at an address of this host says that it runs on another.
+    pub fn is_carried_on(&self) -> bool {
+        let mut told = self.tracks.iter().flat_map(|track| &track.told.machines);
+        told.any(|warning| matches!(warning, Warning::CarriedOn { .. }))
+    }
+
     fn retransmitted(&self) -> Option<Warning> {
         let live = lock(&self.live);
         let over_tcp = self.tracks.iter().zip(&live.courses).filter(|(track, _)| track.way.carrier == Carrier::Tcp);

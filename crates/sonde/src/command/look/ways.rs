@@ -181,9 +181,11 @@ impl Found<'_> {
         if open > 0 && self.open(SSH) {
             return format!("only port {SSH} accepts, where SSH shuts out hosts that connect again and again");
         }
-        let (reset, met) = (count(Verdict::Reset), another().count());
-        let rest = all - refused - reset - met;
+        let (reset, met, unasked) = (count(Verdict::Reset), another().count(), count(Verdict::NotAsked));
+        let rest = all - refused - reset - met - unasked;
         let errors = another().next().map_or_else(String::new, |from| format!("{met} met an ICMP error of {from}, "));
+        let why = self.tcp().find_map(|found| if let Seen::NotAsked { why } = &found.seen { Some(why) } else { None });
+        let errors = why.map_or(errors.clone(), |why| format!("{errors}{unasked} not asked ({why}), "));
         if reset > 0 {
             return format!(
                 "none of {all} ports stays open: {reset} accepted and then reset, {refused} refused, {errors}{rest} silent or unreachable"
@@ -281,11 +283,12 @@ mod tests {
             (80, error(Reporter::Hop, Says::PortUnreachable)),
             (22, Seen::Reset { after_ns: Nanos(1) }),
             (443, Seen::Silence { waited_ns: Nanos(1) }),
+            (7, Seen::NotAsked { why: "no port is free".to_owned() }),
         ];
         let reach = reach(seen.map(port).to_vec());
         let at = SocketAddr::from(([10, 0, 0, 2], 0));
         let handshake = Found { address: 0, at, host: "db1", reach: &reach, named: None, key: false }.ways()[1].clone();
-        let said = "none of 4 ports accepts: 1 refused, 2 met an ICMP error of 10.0.0.1, 1 silent or unreachable";
+        let said = "none of 5 ports accepts: 1 refused, 2 met an ICMP error of 10.0.0.1, 1 not asked (no port is free), 1 silent or unreachable";
         assert_eq!(handshake.trouble.as_deref(), Some(said));
     }
 

@@ -22,10 +22,10 @@ pub struct Asked {
     pub protocol: Probing,
     /// `-P`.
     pub port: Option<u16>,
-    /// `-r`, `-w`, `-j`, `-x`, `-C`.
+    /// `-r`, `-w`, `-j`, `-x`, `-C`, `-t`.
     pub form: Form,
-    /// `-c`.
-    pub rounds: u32,
+    /// `-c`; absent: ten of a report, and a view without end.
+    pub rounds: Option<u32>,
     /// `-i`.
     pub interval: Nanos,
     /// `-G`.
@@ -67,6 +67,8 @@ pub enum Form {
     Xml,
     /// Comma-separated values.
     Csv,
+    /// A view that goes along.
+    Live,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +95,6 @@ enum Key {
     Order,
     Help,
     Version,
-    Live,
     Refused,
 }
 
@@ -115,7 +116,7 @@ const ENTRIES: &[Entry<Key>] = &[
     valued(Key::Timeout, "Z", &["timeout"], (), "SECONDS  longest wait for an answer (default 10)"),
     flag(Key::Form(Form::Text), "r", &["report"], (), "report as text"),
     flag(Key::Form(Form::Wide), "w", &["report-wide"], (), "report as text, with whole names"),
-    valued(Key::Cycles, "c", &["report-cycles"], (), "N  rounds (default 10)"),
+    valued(Key::Cycles, "c", &["report-cycles"], (), "N  rounds (default 10; of the live view until q)"),
     flag(Key::Form(Form::Json), "j", &["json"], (), "report as JSON"),
     flag(Key::Form(Form::Xml), "x", &["xml"], (), "report as XML"),
     flag(Key::Form(Form::Csv), "C", &["csv"], (), "report as comma-separated values"),
@@ -124,14 +125,14 @@ const ENTRIES: &[Entry<Key>] = &[
     valued(Key::Order, "o", &["order"], (), "FIELDS  fields of a report, of LDRSNBAWVGJMXI (default LS NABWV)"),
     flag(Key::Help, "h", &["help"], (), "show this"),
     flag(Key::Version, "v", &["version"], (), "show the version"),
-    flag(Key::Live, "t", &["curses"], (), ""),
+    flag(Key::Form(Form::Live), "t", &["curses"], (), "live view, as without an option of a report"),
     flag(Key::Refused, "lpegzS", &["raw", "split", "mpls", "gtk", "aslookup", "sctp"], (), ""),
     valued(Key::Refused, "FLBMy", &["filename", "localport", "bitpattern", "mark", "ipinfo", "displaymode"], (), ""),
 ];
 
 /// The help, in our words.
 pub fn help() -> String {
-    let shown = ENTRIES.iter().filter(|entry| !matches!(entry.key, Key::Live | Key::Refused));
+    let shown = ENTRIES.iter().filter(|entry| entry.key != Key::Refused);
     let options: String = shown.map(|entry| entry.line(1, 32)).collect();
     format!("\nUsage:\n mtr [options] hostname\n\n{options}")
 }
@@ -155,8 +156,7 @@ pub fn parse(words: &[String]) -> Result<Asked, Answer> {
             }
         }
     }
-    let live = || complaint("the live view is `sonde paths HOST --trace --live`: a report is had by -r, -j, -x or -C");
-    asked.form = form.ok_or_else(live)?;
+    asked.form = form.unwrap_or(Form::Live);
     if asked.hosts.is_empty() {
         asked.hosts.push("localhost".to_owned());
     }
@@ -172,8 +172,8 @@ fn usual() -> Asked {
         family: Family::Any,
         protocol: Probing::Icmp,
         port: None,
-        form: Form::Text,
-        rounds: 10,
+        form: Form::Live,
+        rounds: None,
         interval: Nanos::secs(1),
         grace: Nanos::secs(5),
         timeout: Nanos::secs(10),
@@ -224,7 +224,7 @@ fn take(asked: &mut Asked, key: Key, called: Called, text: &str) -> Result<(), A
         Key::Tos => asked.tos = Some(number::octet(text).ok_or_else(|| wrong("an octet"))?),
         Key::Cycles => {
             let rounds = number::whole(text).filter(|rounds| *rounds > 0);
-            asked.rounds = rounds.ok_or_else(|| wrong("a number of rounds"))?;
+            asked.rounds = Some(rounds.ok_or_else(|| wrong("a number of rounds"))?);
         }
         Key::Numeric => asked.numeric = true,
         Key::Both => asked.both = true,
@@ -237,9 +237,25 @@ fn take(asked: &mut Asked, key: Key, called: Called, text: &str) -> Result<(), A
         Key::Refused => {
             return Err(complaint(&format!("{name}: sonde does not have it; docs/mtr.md says what it has")));
         }
-        Key::Live | Key::Form(_) => {}
+        Key::Form(_) => {}
     }
     Ok(())
+}
+
+/// Changes the setting of an option that a key of the live view has too.
+///
+/// # Errors
+/// The complaint about a value that does not fit, in words.
+pub fn change(asked: &mut Asked, letter: char, value: &str) -> Result<(), String> {
+    let key = match letter {
+        'i' => Key::Interval,
+        'm' => Key::Most,
+        'c' => Key::Cycles,
+        's' => Key::Size,
+        'Q' => Key::Tos,
+        _ => Key::Order,
+    };
+    take(asked, key, Called::Letter(letter), value.trim()).map_err(|answer| answer.stderr.trim().to_owned())
 }
 
 /// A day is no wait.
@@ -268,14 +284,28 @@ mod tests {
     #[test]
     fn reports_have_forms_and_fields() {
         let asked = of("-r -c 3 -n -i 0.2 -T -P 443 h").unwrap();
-        assert_eq!((asked.form, asked.rounds, asked.protocol, asked.port), (Form::Text, 3, Probing::Tcp, Some(443)));
+        assert_eq!(
+            (asked.form, asked.rounds, asked.protocol, asked.port),
+            (Form::Text, Some(3), Probing::Tcp, Some(443))
+        );
         assert_eq!((asked.interval, asked.numeric), (Nanos::millis(200), true));
         assert_eq!(of("--json h").unwrap().form, Form::Json);
         assert_eq!(of("-rwo LJ h").unwrap().fields.len(), 2);
         assert_eq!(of("-r").unwrap().hosts, ["localhost"]);
+        assert_eq!((of("h").unwrap().form, of("-t h").unwrap().rounds), (Form::Live, None));
     }
 
-    #[test_case("h", "sonde paths"; "the live view")]
+    #[test]
+    fn keys_change_settings_and_say_what_does_not_fit() {
+        let mut asked = of("h").unwrap();
+        for (letter, value) in [('i', "0.2"), ('m', "3"), ('c', "7 "), ('s', "100"), ('Q', "8"), ('o', "LJ")] {
+            assert_eq!(change(&mut asked, letter, value), Ok(()));
+        }
+        let set = (asked.interval, asked.last, asked.rounds, asked.size, asked.tos, asked.fields.len());
+        assert_eq!(set, (Nanos::millis(200), 3, Some(7), 100, Some(8), 2));
+        assert_eq!(change(&mut asked, 'i', "soon"), Err("mtr: -i soon: is not a time in seconds".to_owned()));
+    }
+
     #[test_case("-r -u -T h", "mutually exclusive"; "two protocols")]
     #[test_case("-X", "invalid option -- 'X'"; "a letter")]
     #[test_case("-r -z h", "-z: sonde does not have it"; "numbers of networks")]

@@ -38,6 +38,11 @@ impl Field {
         "LS NABWV".chars().map(Self).collect()
     }
 
+    /// Those of jitter, to which a key changes.
+    pub fn of_jitter() -> Vec<Self> {
+        "DR AGJMXI".chars().map(Self).collect()
+    }
+
     fn entry(self) -> (&'static str, usize, Option<usize>) {
         let entry = FIELDS.iter().find(|(letter, ..)| *letter == self.0);
         entry.map_or((" ", 1, None), |(_, title, columns, decimals)| (*title, *columns, *decimals))

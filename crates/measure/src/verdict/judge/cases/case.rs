@@ -11,6 +11,7 @@ use crate::origin::{self, Origin};
 use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
+use crate::outcome::replies::{Held, Replies};
 use crate::outcome::stalls::Stalls;
 use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
 use crate::probes::{Kind, Probes};
@@ -152,6 +153,12 @@ pub(super) fn batched(got: Option<BatchBy>) -> SocketFacts {
     }
 }
 
+/// Both ends are this host.
+pub(super) fn on_one_host(case: &mut Case) {
+    case.ours.interface = Some(loopback());
+    case.theirs.host.clone_from(&case.ours.host);
+}
+
 pub(super) fn loopback() -> Interface {
     Interface { name: "lo".into(), ..Interface::default() }
 }
@@ -242,6 +249,14 @@ pub(super) fn silent(case: &mut Case, share: f64) {
 
 pub(super) fn until(case: &mut Case, within: f64) {
     case.method.stop.settled = Some(Settled { quantile: 0.5, within: Some(within) });
+}
+
+/// `held` of 100 replies came in parts.
+pub(super) fn held(case: &mut Case, held: u64) {
+    let mut replies =
+        Replies { held: Some(Held { count: held, pauses_ns: Nanos(held * 41_000_000) }), ..Replies::default() };
+    replies.add("200".into(), true, 100);
+    case.outcome.replies = Some(replies);
 }
 
 pub(super) fn nagle(case: &mut Case, window: u32) {

@@ -57,7 +57,7 @@ pub fn why(key: Key) -> Option<&'static str> {
         Key::IncrDestination | Key::IncrDestinationPort | Key::IncrSource | Key::IncrSourcePort => NEXT,
         Key::Stdin => INPUT,
         Key::NearCongestion => {
-            "is an experiment of the original whose effect nobody has written down: -b or --fq-rate slow a sender"
+            "is an experiment of the original, a pause of half a round trip behind each write: no write pauses here, and -b or --fq-rate slow a sender"
         }
         Key::LocalOnly => "routes are not gone around here: leave it away",
         Key::UdpL4s => "congestion marks are not answered here: over TCP -Z prague does so, where the kernel has it",
