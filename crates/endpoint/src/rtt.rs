@@ -36,6 +36,7 @@ use crate::engine::{Ended, MOST_REFUSED};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{Cause, EndpointError};
+use crate::peer::stamp::sender::Each;
 use crate::reflector;
 use crate::session::scene::{FarEnd, Nobody, Scene};
 use crate::session::workers::Gathered;
@@ -192,6 +193,33 @@ pub fn run(task: &Task, stop: &Stop, on_event: &mut dyn FnMut(Event)) -> Result<
     }
 }
 
+/// The same with a peer whose answers have its own times, and these answers one by one in `each`. Packets leave with the largest
+/// time to live, so that hops can be counted, and may be as short as those of TWAMP. With any other peer `each` stays empty.
+pub fn run_each(
+    task: &Task,
+    each: &mut Each,
+    stop: &Stop,
+    on_event: &mut dyn FnMut(Event),
+) -> Result<Finding, EndpointError> {
+    match (&task.target, said(&task.protocol)) {
+        (Some(target), Some(said)) => stamp::against(task, target.address, said, Some(each), stop, on_event),
+        _ => run(task, stop, on_event),
+    }
+}
+
+/// Statements about a peer whose answers have its own times; `None`: it speaks another protocol.
+fn said(protocol: &Protocol) -> Option<stamp::Said<'_>> {
+    let (spoken, clocks_agree) = match protocol {
+        Protocol::Stamp { key, clocks_agree, parts } => {
+            (stamp::Spoken::Stamp { key: key.as_ref(), parts }, clocks_agree)
+        }
+        Protocol::Twamp { clocks_agree } => (stamp::Spoken::Twamp, clocks_agree),
+        Protocol::Irtt { key, clocks_agree } => (stamp::Spoken::Irtt { key: key.as_deref() }, clocks_agree),
+        Protocol::Native | Protocol::Netperf { .. } | Protocol::Echo | Protocol::Application(_) => return None,
+    };
+    Some(stamp::Said { spoken, clocks_agree: *clocks_agree })
+}
+
 fn against(
     task: &Task,
     peer: SocketAddr,
@@ -199,29 +227,19 @@ fn against(
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
+    if let Some(said) = said(&task.protocol) {
+        return stamp::against(task, peer, said, None, stop, on_event);
+    }
     let mut method = task.method.clone();
     match &task.protocol {
-        Protocol::Native => {}
         Protocol::Netperf { passphrase } => {
             return netserver::against(task, method, peer, passphrase.as_ref(), stop, on_event);
-        }
-        Protocol::Stamp { key, clocks_agree, parts } => {
-            let spoken = stamp::Spoken::Stamp { key: key.as_ref(), parts };
-            let said = stamp::Said { spoken, clocks_agree: *clocks_agree };
-            return stamp::against(task, &method, peer, said, stop, on_event);
-        }
-        Protocol::Twamp { clocks_agree } => {
-            let said = stamp::Said { spoken: stamp::Spoken::Twamp, clocks_agree: *clocks_agree };
-            return stamp::against(task, &method, peer, said, stop, on_event);
-        }
-        Protocol::Irtt { key, clocks_agree } => {
-            let said = stamp::Said { spoken: stamp::Spoken::Irtt { key: key.as_deref() }, clocks_agree: *clocks_agree };
-            return stamp::against(task, &method, peer, said, stop, on_event);
         }
         Protocol::Echo => return echoing::against(task, &method, peer, stop, on_event),
         Protocol::Application(application) => {
             return asking::against(task, &method, peer, application, stop, on_event);
         }
+        Protocol::Native | Protocol::Stamp { .. } | Protocol::Twamp { .. } | Protocol::Irtt { .. } => {}
     }
     // Before the first packet, so that each handshake is seen.
     let wire = task.verify.map(|wish| wire::Watch::start(&method, peer, wish)).transpose()?;

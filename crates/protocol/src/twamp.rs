@@ -6,6 +6,8 @@
 
 use std::net::IpAddr;
 
+use crate::stamp::layout::take;
+
 /// TCP port of a server's control connections (RFC 5357 section 7.2).
 pub const PORT: u16 = 862;
 /// Octets of a packet of a session in front of its padding.
@@ -122,12 +124,21 @@ fn address(place: &mut [u8], address: IpAddr) {
     }
 }
 
-/// Reads the answer to a request: the port to which the session's packets go.
-pub fn accept_session(octets: &[u8; ACCEPT_SESSION]) -> Result<u16, Refusal> {
+/// A session that is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The port to which its packets go.
+    pub port: u16,
+    /// Its identifier (SID), which the server chose.
+    pub session: [u8; 16],
+}
+
+/// Reads the answer to a request.
+pub fn accept_session(octets: &[u8; ACCEPT_SESSION]) -> Result<Granted, Refusal> {
     accepted(octets[0])?;
     match u16::from_be_bytes([octets[2], octets[3]]) {
         0 => Err(Refusal::NoPort),
-        port => Ok(port),
+        port => Ok(Granted { port, session: take(octets, 4) }),
     }
 }
 
@@ -204,6 +215,8 @@ mod tests {
         let mut octets = [0; ACCEPT_SESSION];
         octets[0] = accept;
         octets[2..4].copy_from_slice(&port.to_be_bytes());
+        octets[4..20].copy_from_slice(b"a session's name");
+        let read = read.map(|port| Granted { port, session: *b"a session's name" });
         assert_eq!(accept_session(&octets), read);
     }
 

@@ -26,6 +26,7 @@ pub mod redis_cli;
 pub mod sockperf;
 pub mod tcping;
 pub mod traceroute;
+pub mod twping;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -44,6 +45,7 @@ pub static ALL: &[&Persona] = &[
     &fping::PERSONA,
     &mtr::PERSONA,
     &traceroute::PERSONA,
+    &twping::PERSONA,
     &pkb::PERSONA,
     &redis_cli::PERSONA,
     &httping::PERSONA,

@@ -2,6 +2,7 @@
 //! control connection; a server of TWAMP is asked by one for sessions.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use measure::clock_offset;
@@ -12,6 +13,7 @@ use measure::recorder::Recording;
 use measure::statistics::loss::PeerCounts;
 use measure::unit::Nanos;
 use protocol::stamp::key::Key;
+use protocol::stamp::layout::LIGHT_ANSWER;
 use protocol::stamp::part::Part;
 use protocol::stamp::sender::Session;
 use protocol::stamp::time::{ErrorEstimate, Format};
@@ -27,6 +29,7 @@ use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::peer::irtt::{self as irtt_server, Farewell};
 use crate::peer::stamp::control::Control;
+use crate::peer::stamp::sender::Each;
 use crate::peer::stamp::sender::gather::{Gather, Numbers};
 use crate::peer::stamp::sender::link::StampLink;
 use crate::peer::stamp::sender::opening::{self, Anchor, Opening, Unopened};
@@ -34,6 +37,7 @@ use crate::peer::stamp::sender::packets::Packets;
 use crate::peer::stamp::sender::wire::StampWire;
 use crate::session::connections::{self, Connection, Opened};
 use crate::session::scene::Scene;
+use crate::socket::option;
 use crate::stop::Stop;
 use crate::wire::{self, Watched};
 use crate::{random, socket};
@@ -79,28 +83,34 @@ impl Spoken<'_> {
         };
         (length as u64, name)
     }
+
+    /// True where a packet may lack the room that its answer needs, as that of a sender of TWAMP.
+    fn may_be_short(&self) -> bool {
+        matches!(self, Self::Twamp | Self::Stamp { key: None, parts: [] })
+    }
 }
 
+/// Measures with `peer`; `each` is filled with answers one by one, where the caller has one.
 pub(super) fn against(
     task: &Task,
-    method: &Method,
     peer: SocketAddr,
     said: Said<'_>,
+    each: Option<&mut Each>,
     stop: &Stop,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<Finding, EndpointError> {
     let Said { spoken, clocks_agree } = said;
-    check(method, peer, spoken)?;
-    let wire = task.verify.map(|wish| wire::Watch::start_foreign(method, peer, wish)).transpose()?;
+    let mut method = task.method.clone();
+    check(&method, peer, spoken, each.is_some() && spoken.may_be_short())?;
+    let wire = task.verify.map(|wish| wire::Watch::start_foreign(&method, peer, wish)).transpose()?;
     let stamps = method.traffic.stamps().is_some();
     // The engine has no parts to ask for: the kernel stamps each exchange throughout.
-    let mut method = method.clone();
     if let Traffic::Exchange(exchange) = &mut method.traffic {
         exchange.stamps = None;
     }
     let halt = Stop::default();
-    let sender = Sender { method: &method, peer, spoken, stamps, stop, halt: &halt };
-    let mut gather = Gather::default();
+    let sender = Sender { method: &method, peer, spoken, stamps, counts_hops: each.is_some(), stop, halt: &halt };
+    let mut gather = Gather::keeping(each.as_ref().map_or(0, |each| each.most));
     let mut ways: Vec<Way> = Vec::new();
     let (sockets, control) = match spoken {
         Spoken::Twamp => sender.granted()?,
@@ -130,6 +140,10 @@ pub(super) fn against(
     let before = ways.iter().fold((0, 0), |sum, way| (sum.0 + way.before.0, sum.1 + way.before.1));
     let wire = wire.map(|wire| timed(Watched { before, ..wire.finish(Vec::new()) }, &gathered.recording));
     let losses = sender.losses(&gather, &ways, &gathered.recording);
+    if let Some(each) = each {
+        each.answers = std::mem::take(&mut gather.kept);
+        each.session = control.as_ref().and_then(|control| control.sessions.first().copied());
+    }
     let deserted = control.is_some_and(|control| !control.end());
     let facts = PeerFacts::default();
     let finding = conclude(gathered, Ok(None), environment, facts, target, false, clock_stepped);
@@ -147,8 +161,8 @@ pub(super) fn against(
     Ok(Finding { peer_counts: losses.counts(), one_way: Some(one_way), wire, ended, ..finding })
 }
 
-/// Refuses a method that such a far side has not.
-fn check(method: &Method, peer: SocketAddr, spoken: Spoken<'_>) -> Result<(), EndpointError> {
+/// Refuses a method that such a far side has not. Packets that `may_be_short` have the lengths of TWAMP Light.
+fn check(method: &Method, peer: SocketAddr, spoken: Spoken<'_>, may_be_short: bool) -> Result<(), EndpointError> {
     let refuse = |what: &str, hint| {
         Err(EndpointError::new(Step::Agree, peer, Cause::Peer(what.to_owned())).on(Side::Ours).with_hint(hint))
     };
@@ -164,8 +178,10 @@ fn check(method: &Method, peer: SocketAddr, spoken: Spoken<'_>) -> Result<(), En
         return refuse("no session-reflector answers what is sent to many", Hint::StampIsOneHost);
     }
     let (shortest, packet) = spoken.shortest();
-    if method.traffic.request_bytes().0 < shortest || method.traffic.response_bytes() != method.traffic.request_bytes()
-    {
+    let (request, response) = (method.traffic.request_bytes().0, method.traffic.response_bytes().0);
+    let (shortest_of_light, answer) = (twamp::PACKET as u64, request.max(LIGHT_ANSWER as u64));
+    let is_light = may_be_short && request >= shortest_of_light && response == answer;
+    if !is_light && (request < shortest || response != request) {
         let what = format!("{packet} has {shortest} bytes at least, and its answer as many");
         return refuse(&what, Hint::StampSize { shortest });
     }
@@ -190,6 +206,8 @@ struct Sender<'a> {
     peer: SocketAddr,
     spoken: Spoken<'a>,
     stamps: bool,
+    /// True where packets leave with the largest time to live, and that of answers is read.
+    counts_hops: bool,
     /// Set once the user requests the end.
     stop: &'a Stop,
     /// Flag that the links check.
@@ -247,6 +265,11 @@ impl Sender<'_> {
         let fail = |cause: std::io::Error| EndpointError::new(Step::OpenSocket("UDP"), self.peer, cause);
         socket::set_waiting(&socket, self.peer, self.method.waiting)?;
         socket::set_glance(&socket).map_err(fail)?;
+        if self.counts_hops {
+            let (descriptor, ipv6) = (socket.as_fd(), self.peer.is_ipv6());
+            option::set_time_to_live(descriptor, ipv6, u8::MAX).map_err(fail)?;
+            option::tell_time_to_live(descriptor, ipv6).map_err(fail)?;
+        }
         let (packets, floor, farewell) = self.packets(&socket)?;
         let session = Arc::new(packets);
         let facts = socket_facts(&socket);
@@ -262,7 +285,7 @@ impl Sender<'_> {
         let refused = link.refused.clone();
         let wire = StampWire::new(session, next, link.glimpse(), producer);
         // One byte more, so that an answer that is too long is seen as it is.
-        let (request, reply) = (vec![0; length], vec![0; length + 1]);
+        let (request, reply) = (vec![0; length], vec![0; length.max(LIGHT_ANSWER) + 1]);
         let flow = Flow { link, wire, index, request, reply, expected: None };
         Ok(Connection { flow, facts, refused, handed: None, errors: None })
     }

@@ -35,6 +35,8 @@ pub struct Arrival {
     pub length: usize,
     /// Wall clock of the software receive stamp, ns since 1970.
     pub stamp: Option<u64>,
+    /// Its time to live on arrival, where the socket delivers it (`option::tell_time_to_live`).
+    pub time_to_live: Option<u8>,
 }
 
 /// One message of the error queue.
@@ -76,10 +78,12 @@ pub enum Point {
 /// Receives one message with its stamp. `flags` as for `recvmsg`; `Err` is the error number.
 pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: c_int) -> Result<Arrival, i32> {
     let mut arrival = Arrival::default();
-    arrival.length = message(socket, buffer, flags, |level, kind, data| {
-        if level == libc::SOL_SOCKET && kind == libc::SCM_TIMESTAMPING {
-            arrival.stamp = first_stamp(data);
+    arrival.length = message(socket, buffer, flags, |level, kind, data| match (level, kind) {
+        (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => arrival.stamp = first_stamp(data),
+        (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
+            arrival.time_to_live = data.first_chunk().and_then(|word| u8::try_from(i32::from_ne_bytes(*word)).ok());
         }
+        _ => {}
     })?;
     Ok(arrival)
 }

@@ -25,7 +25,7 @@ pub struct Manner {
     /// back. False where they have that of the packet.
     pub counts: bool,
     /// True where an unauthenticated packet of a TWAMP Light sender has an answer with all fields though the packet is shorter (RFC 5357 section 4.2.1):
-    /// up to 2.9 times its length.
+    /// up to 2.9 times its length. Then identifiers of sessions do not count: such a sender has padding in their place.
     pub lengthens: bool,
     /// Packets a second that each address may send.
     pub per_second: NonZeroU32,
@@ -104,7 +104,10 @@ impl Reflector {
         }
         let layout = self.layout;
         let asked = Asked::read(packet, layout);
-        let name = Name { from: arrival.from, session: u16::from_be_bytes(asked.session) };
+        // A sender of TWAMP has padding in the place of the identifier, and may have other octets there in each packet.
+        let is_padding = self.manner.lengthens && self.manner.key.is_none();
+        let session = if is_padding { 0 } else { u16::from_be_bytes(asked.session) };
+        let name = Name { from: arrival.from, session };
         let (number, session) = if self.manner.counts {
             let (number, counted) = self.sessions.count(name, arrival.now).ok_or(Silence::TooMany)?;
             (number.to_be_bytes(), Some(counted))
@@ -259,6 +262,19 @@ mod tests {
         reflector.answer(&mut buffer[..41], arrival(1), OURS, || LEFT).unwrap();
         reflector.answer(&mut whole, arrival(2), OURS, || LEFT).unwrap();
         assert_eq!((&buffer[..41], buffer[40]), (&whole[..41], 61));
+    }
+
+    #[test_case(true, 1; "of twamp")]
+    #[test_case(false, 0; "of stamp, where each is a session")]
+    fn padding_that_changes_is_no_session_of_its_own(lengthens: bool, number: u8) {
+        let mut reflector = Reflector::new(Manner { lengthens, ..manner(None, true) });
+        let answers = [7, 8].map(|padding| {
+            let mut packet = packet();
+            packet[14..].fill(padding);
+            reflector.answer(&mut packet, arrival(1), OURS, || LEFT).unwrap();
+            packet[3]
+        });
+        assert_eq!(answers, [0, number]);
     }
 
     #[test_case(0; "nothing")]

@@ -10,3 +10,4 @@ mod ping_pairs;
 mod sockperf_pairs;
 mod sockperf_server;
 mod stamp_pairs;
+mod twping_pairs;

@@ -1,7 +1,7 @@
 //! STAMP against an implementation that shares nothing with ours: each end of ours with the other end in another
 //! language, from the RFC's tables.
 
-mod python;
+pub mod python;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

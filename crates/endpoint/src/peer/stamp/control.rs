@@ -24,7 +24,8 @@ const PATIENCE: Nanos = Nanos::secs(10);
 pub struct Control {
     socket: Socket,
     server: SocketAddr,
-    sessions: u32,
+    /// Identifiers of the sessions that were granted, in order.
+    pub sessions: Vec<[u8; 16]>,
     stop: Stop,
 }
 
@@ -40,7 +41,7 @@ impl Control {
             return Err(EndpointError::new(Step::Connect, server, Cause::Stopped));
         }
         socket::set_glance(&socket).map_err(fail)?;
-        let control = Self { socket, server, sessions: 0, stop: stop.clone() };
+        let control = Self { socket, server, sessions: Vec::new(), stop: stop.clone() };
         control.read().and_then(|octets| control.judged(twamp::greeting(&octets)))?;
         control.write(&twamp::response())?;
         control.read().and_then(|octets| control.judged(twamp::server_start(&octets)))?;
@@ -64,10 +65,10 @@ impl Control {
             Session { sender: (here, local.port()), receiver: (there, local.port()), padding, timeout_s, class };
         self.write(&session.request())?;
         let octets = self.read()?;
-        let port = self.judged(twamp::accept_session(&octets))?;
-        self.sessions += 1;
+        let granted = self.judged(twamp::accept_session(&octets))?;
+        self.sessions.push(granted.session);
         let mut to = self.server;
-        to.set_port(port);
+        to.set_port(granted.port);
         Ok(to)
     }
 
@@ -83,7 +84,7 @@ impl Control {
         let mut octet = [0];
         let lives =
             matches!(recv(self.socket.as_fd(), &mut octet[..], RecvFlags::DONTWAIT), Err(Errno::AGAIN | Errno::INTR));
-        lives && self.write(&twamp::stop_sessions(self.sessions)).is_ok()
+        lives && self.write(&twamp::stop_sessions(self.sessions.len() as u32)).is_ok()
     }
 
     fn judged<T>(&self, read: Result<T, Refusal>) -> Result<T, EndpointError> {

@@ -119,6 +119,10 @@ fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, SocketAddr), Endpoi
     let _refused = option::tell_service(socket.as_fd(), ipv6);
     // Without stamps of the kernel its times are those of this program's thread, which is an answer too.
     let _refused = option::set_timestamping(socket.as_fd(), ARRIVALS);
+    // Hops back are counted from it, as those of other reflectors. Over IPv6 there may be packets of IPv4 too.
+    for version in [ipv6, false] {
+        let _refused = option::set_time_to_live(socket.as_fd(), version, u8::MAX);
+    }
     socket.set_read_timeout(Some(GLANCE.into())).map_err(fail)?;
     socket.bind(&SockAddr::from(address)).map_err(fail)?;
     let bound = socket.local_addr().map_err(fail)?.as_socket().unwrap_or(address);

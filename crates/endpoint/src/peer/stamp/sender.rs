@@ -10,7 +10,7 @@ pub mod opening;
 pub mod packets;
 pub mod wire;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use measure::clock_offset::FourTimes;
 use protocol::stamp::part::Told;
@@ -23,6 +23,8 @@ pub struct Glimpse {
     came: AtomicU64,
     left_by_kernel: AtomicBool,
     came_by_kernel: AtomicBool,
+    /// 0: not told.
+    time_to_live: AtomicU8,
 }
 
 /// The same, read together.
@@ -36,6 +38,8 @@ pub struct Seen {
     pub left_by_kernel: bool,
     /// … and the second.
     pub came_by_kernel: bool,
+    /// Time to live that was left of the answer, where the socket delivers it.
+    pub time_to_live: Option<u8>,
 }
 
 impl Glimpse {
@@ -44,6 +48,7 @@ impl Glimpse {
         self.came.store(seen.came, Ordering::Relaxed);
         self.left_by_kernel.store(seen.left_by_kernel, Ordering::Relaxed);
         self.came_by_kernel.store(seen.came_by_kernel, Ordering::Relaxed);
+        self.time_to_live.store(seen.time_to_live.unwrap_or(0), Ordering::Relaxed);
     }
 
     fn seen(&self) -> Seen {
@@ -52,6 +57,7 @@ impl Glimpse {
             came: self.came.load(Ordering::Relaxed),
             left_by_kernel: self.left_by_kernel.load(Ordering::Relaxed),
             came_by_kernel: self.came_by_kernel.load(Ordering::Relaxed),
+            time_to_live: Some(self.time_to_live.load(Ordering::Relaxed)).filter(|hops| *hops > 0),
         }
     }
 }
@@ -86,8 +92,22 @@ pub struct Exchanged {
     pub error: Option<ErrorEstimate>,
     /// What was left of the packet's time to live.
     pub time_to_live: Option<u8>,
+    /// What was left of the answer's own, where the socket delivers it.
+    pub answer_time_to_live: Option<u8>,
     /// Departure of the reply by the far clock, nanoseconds since 1970; absent where the far side does not say.
     pub left: Option<u64>,
     /// Its answers to the parts by which it was asked.
     pub told: Told,
+}
+
+/// Answers of a session, kept one by one for a caller that tells of each.
+#[derive(Debug, Default)]
+pub struct Each {
+    /// The most that are kept.
+    pub most: usize,
+    /// Answers to recorded packets of the first session in the order of their arrival, copies among them. Numbers of packets count
+    /// from the first recorded one, and those of answers from what the far side has given before.
+    pub answers: Vec<Exchanged>,
+    /// Identifier of the session, where a server of TWAMP has granted it.
+    pub session: Option<[u8; 16]>,
 }

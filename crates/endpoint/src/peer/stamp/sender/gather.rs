@@ -37,6 +37,10 @@ pub struct Gather {
     pub parts: Heard,
     /// True where the far side has ended a session.
     closed: bool,
+    /// The most answers that are kept.
+    most: usize,
+    /// Answers kept one by one, as of [`Each`](super::Each).
+    pub kept: Vec<Exchanged>,
 }
 
 #[derive(Debug)]
@@ -76,6 +80,11 @@ impl Sum for Numbers {
 }
 
 impl Gather {
+    /// Gathers the same, and keeps so many answers.
+    pub fn keeping(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
     /// Adds a session; returns the sink for the facts of its wire.
     pub fn add(&mut self, opening: &Opening) -> Producer<Fact> {
         let (producer, facts) = RingBuffer::new(RING);
@@ -97,6 +106,9 @@ impl Gather {
                         // Sessions are counted apart: the first one gives the parts.
                         if index == 0 {
                             self.parts.hear(&exchanged);
+                            if self.kept.len() < self.most {
+                                self.kept.extend(self.sessions[0].kept(&exchanged));
+                            }
                         }
                     }
                 }
@@ -152,6 +164,14 @@ impl Session {
         }
     }
 
+    /// An answer to a recorded packet, with numbers that count from the first of these.
+    fn kept(&self, exchanged: &Exchanged) -> Option<Exchanged> {
+        let began = self.began.filter(|began| !is_before(exchanged.number, *began))?;
+        let number = exchanged.number.wrapping_sub(began);
+        let own_number = exchanged.own_number.wrapping_sub(self.anchor.own_number).wrapping_sub(1);
+        Some(Exchanged { number, own_number, ..*exchanged })
+    }
+
     fn numbers(&self, closing: Option<(Anchor, u32)>) -> Option<Numbers> {
         let (began, end) = (self.began?, self.end?);
         // Packets of the warm-up between the latest answered and the first recorded.
@@ -205,6 +225,7 @@ mod tests {
             came_by_kernel: false,
             error: Some(ErrorEstimate::new(true, Format::Ntp, Some(1_000))),
             time_to_live: Some(64),
+            answer_time_to_live: None,
             left: None,
             told: Told::default(),
         })
@@ -248,6 +269,19 @@ mod tests {
         assert_eq!(gather.numbers(0, closing), Some(Numbers { answered, unsure }));
         let is_open = !answers.iter().any(|(number, _)| *number == 14);
         assert_eq!(gather.open_end(0), is_open.then_some(15));
+    }
+
+    #[test]
+    fn answers_that_are_kept_are_numbered_from_the_first_recorded() {
+        let mut gather = Gather::keeping(2);
+        let anchor = Anchor { number: u32::MAX, own_number: 1 };
+        let mut facts = gather.add(&Opening { exchanged: (0, 0), anchor, next: 0, counts: true });
+        for fact in [answered(u32::MAX, 1), Fact::Began(0), answered(1, 2), answered(1, 3), answered(2, 4)] {
+            facts.push(fact).unwrap();
+        }
+        gather.empty();
+        let kept: Vec<_> = gather.kept.iter().map(|exchanged| (exchanged.number, exchanged.own_number)).collect();
+        assert_eq!(kept, [(1, 0), (1, 1)], "no more than the most");
     }
 
     #[test]

@@ -172,7 +172,8 @@ impl StampLink {
             self.collect();
         }
         let (sent, left_by_kernel) = self.departures.of(self.session.number(&buffer[..arrival.length], true));
-        self.glimpse.put(Seen { sent, came, left_by_kernel, came_by_kernel: arrival.stamp.is_some() });
+        let (came_by_kernel, time_to_live) = (arrival.stamp.is_some(), arrival.time_to_live);
+        self.glimpse.put(Seen { sent, came, left_by_kernel, came_by_kernel, time_to_live });
         Ok(Some(arrival.length))
     }
 }

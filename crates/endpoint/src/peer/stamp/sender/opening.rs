@@ -3,6 +3,7 @@
 
 use measure::unit::Nanos;
 use protocol::link::{Fault, Link};
+use protocol::stamp::layout::LIGHT_ANSWER;
 use protocol::stamp::sender::Wrong;
 
 use super::link::StampLink;
@@ -75,7 +76,7 @@ fn ask(
     stop: &Stop,
 ) -> Result<(Anchor, u32, u32), Unopened> {
     let mut packet = vec![0; length];
-    let mut reply = vec![0; length + 1];
+    let mut reply = vec![0; length.max(LIGHT_ANSWER) + 1];
     session.open(&mut packet);
     let mut unopened = Unopened { cause: Cause::Silence(Nanos(PATIENCE.0 * u64::from(TRIES))), corrupt: false };
     for attempt in 0..TRIES {

@@ -83,6 +83,7 @@ impl Wire for StampWire {
                     came_by_kernel: seen.came_by_kernel,
                     error: answer.error,
                     time_to_live: answer.time_to_live,
+                    answer_time_to_live: seen.time_to_live,
                     left: answer.times.map(|(_, left)| left),
                     told: self.session.told(reply, seen.came),
                 }));
