@@ -41,6 +41,7 @@ const AT_ONCE: usize = 32;
 
 /// The engine for everything but a window of one on one connection.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is looked at by itself, and all go together")]
 pub struct Windowed<'a, L, W> {
     links: Vec<L>,
     lanes: Vec<Lane<'a, W>>,

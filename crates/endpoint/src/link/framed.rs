@@ -509,7 +509,9 @@ impl<S: Speech> Link for Framed<S> {
     fn wait_any(links: &mut [Self], until: Instant) {
         match links {
             many if many.iter().any(|link| link.spinning || link.has_more()) => {
-                many.iter_mut().for_each(|link| link.quiet = false);
+                for link in many {
+                    link.quiet = false;
+                }
             }
             [only] if !only.spent => {
                 only.quiet = false;

@@ -195,11 +195,12 @@ impl View<'_> {
         let Self { host, said, .. } = self;
         let round = walk.round + 1;
         let mut screen = format!("mtr: {host} ({}), {protocol}, round {round}{paused}\n", walk.address.ip());
-        screen.push_str(&match &self.typed {
+        let line = match &self.typed {
             Some((what, value)) => format!("{}: {value}_\n", asks(*what)),
             None if said.is_empty() => "Keys: q end, p pause, r reset, n names, j jitter, ? all\n".to_owned(),
             None => format!("{said}\n"),
-        });
+        };
+        screen.push_str(&line);
         if self.helps {
             screen.push_str(KEYS);
         }
