@@ -148,15 +148,14 @@ impl Member {
 
     fn enlist(&mut self, campaign: &Campaign<'_>) -> Result<(), Failure> {
         let Campaign { patience, stop, .. } = *campaign;
-        let due = Monotonic::now().after(patience);
         let transport = campaign.ways.to(&self.host)?;
         let transport = self.transport.insert(transport);
-        let mut pause = Pause::default();
+        let (mut pause, mut due) = (Pause::default(), None);
         loop {
             let program = transport.put(campaign.program, patience, stop)?;
-            let due = due.after(campaign.program.packing());
-            // Time before this was no silence of the agent's.
+            // Time before this was no silence of the agent's, and that until the program was there leaves an agent that is cut all its tries.
             let hello = Monotonic::now().after(patience);
+            let due = *due.get_or_insert(hello);
             match Agent::start(&self.host.name, transport.as_ref(), &program, (hello, patience), stop) {
                 Ok(agent) => {
                     self.agent = Some(agent);
