@@ -1,5 +1,7 @@
 //! Sessions of irtt's servers: datagrams open them and end them. Their packets are exchanged as those of STAMP are ([`super::stamp::sender`]).
 
+pub mod server;
+
 use std::net::SocketAddr;
 
 use measure::unit::Nanos;
