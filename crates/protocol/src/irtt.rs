@@ -9,6 +9,7 @@ pub mod key;
 mod md5;
 pub mod opening;
 pub mod parameters;
+pub mod reply;
 pub mod server;
 pub mod session;
 

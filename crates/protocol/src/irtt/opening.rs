@@ -42,6 +42,17 @@ pub struct Granted {
     pub has_times: bool,
 }
 
+/// A server's reply to an opening, as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The session's name in every packet.
+    pub token: u64,
+    /// True where the server closes the session with it.
+    pub is_closed: bool,
+    /// The parameters that it grants.
+    pub parameters: Parameters,
+}
+
 /// The reason why a session is not opened as it is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -91,6 +102,29 @@ fn time(nanos: u64) -> String {
     measure::unit::Nanos(nanos).to_string()
 }
 
+/// The datagram that asks for a session of these parameters; where it `closes`, for the reply alone.
+pub fn request(parameters: &Parameters, closes: bool, key: Option<&Key>) -> Vec<u8> {
+    let flags = if closes { OPEN | CLOSE } else { OPEN };
+    datagram(flags, &[&parameters.encode()], key)
+}
+
+/// Reads a datagram of a server; `None`: it is no reply to an opening, or it is sealed otherwise.
+///
+/// # Errors
+/// One that cannot be read to its end.
+pub fn reply(octets: &[u8], key: Option<&Key>) -> Option<Result<Reply, Refusal>> {
+    let (flags, at) = head(octets, key)?;
+    if flags & (OPEN | REPLY) != OPEN | REPLY {
+        return None;
+    }
+    let Some((token, parameters)) = octets.get(at..).and_then(<[u8]>::split_first_chunk) else {
+        return Some(Err(Refusal::Garbled));
+    };
+    let granted = Parameters::decode(parameters).map_err(|_| Refusal::Garbled);
+    let (token, is_closed) = (u64::from_le_bytes(*token), flags & CLOSE != 0);
+    Some(granted.map(|parameters| Reply { token, is_closed, parameters }))
+}
+
 impl Opening {
     /// The datagram that asks for it.
     pub fn request(&self) -> Vec<u8> {
@@ -107,26 +141,19 @@ impl Opening {
             class: i64::from(self.class),
             fill: String::new(),
         };
-        datagram(OPEN, &[&parameters.encode()], self.key.as_ref())
+        request(&parameters, false, self.key.as_ref())
     }
 
     /// Reads a datagram of the server; `None`: it is no reply to an opening, or it is sealed otherwise.
     ///
     /// # Errors
     /// A session that cannot be had as it is wanted.
-    pub fn read(&self, reply: &[u8]) -> Option<Result<Granted, Refusal>> {
-        let (flags, at) = head(reply, self.key.as_ref())?;
-        if flags & (OPEN | REPLY) != OPEN | REPLY {
-            return None;
-        }
-        let Some((token, parameters)) = reply.get(at..).and_then(<[u8]>::split_first_chunk) else {
-            return Some(Err(Refusal::Garbled));
-        };
-        let granted = Parameters::decode(parameters).map_err(|_| Refusal::Garbled);
-        Some(granted.and_then(|granted| self.judged(u64::from_le_bytes(*token), flags & CLOSE != 0, &granted)))
+    pub fn read(&self, octets: &[u8]) -> Option<Result<Granted, Refusal>> {
+        reply(octets, self.key.as_ref()).map(|reply| reply.and_then(|reply| self.judged(&reply)))
     }
 
-    fn judged(&self, token: u64, closed: bool, granted: &Parameters) -> Result<Granted, Refusal> {
+    fn judged(&self, reply: &Reply) -> Result<Granted, Refusal> {
+        let Reply { token, is_closed: closed, parameters: ref granted } = *reply;
         let positive = |value: i64| u64::try_from(value).ok().filter(|value| *value > 0).ok_or(Refusal::Garbled);
         if granted.version != VERSION {
             return Err(Refusal::Version(granted.version));

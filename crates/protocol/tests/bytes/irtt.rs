@@ -2,7 +2,7 @@
 
 use measure::unit::{Instant, Nanos};
 use protocol::irtt::key::Key;
-use protocol::irtt::opening::{Granted, Opening, Refusal};
+use protocol::irtt::opening::{self, Granted, Opening, Refusal};
 use protocol::irtt::parameters::Parameters;
 use protocol::irtt::server::{Arrival, Moment, Outcome, Rules, Server, Stamps};
 use protocol::irtt::session::Session;
@@ -73,6 +73,21 @@ fn a_server_with_one_time_for_both_gives_no_delays() {
     let session = Session { key: None, token, length: 52, has_times: false };
     let answer = session.read(&server[1]).expect("a reply");
     assert_eq!((answer.number, answer.count, answer.times), (0, 1, None));
+}
+
+#[test_case("plain", None, 52; "as it is")]
+#[test_case("sealed", Some("secret"), 68; "with a key")]
+#[test_case("restricted", None, 52; "with one time for both")]
+fn a_reply_is_read_by_the_parameters_that_were_granted(name: &str, key: Option<&str>, length: usize) {
+    let server = capture(name).server;
+    let key = key.map(|key| Key::new(key.as_bytes()));
+    let granted = opening::reply(&server[0], key.as_ref()).expect("a reply").expect("parameters");
+    let session = Session { key, token: granted.token, length, has_times: false };
+    let reply = session.read_as(&granted.parameters, &server[1]).expect("a reply");
+    assert_eq!((reply.number, reply.count, reply.window, reply.is_last), (0, Some(1), None, granted.is_closed));
+    let (received, sent) = (reply.received, reply.sent);
+    assert_eq!(received == sent, name == "restricted");
+    assert!(received.wall.is_some() && received.wall <= sent.wall && received.monotonic <= sent.monotonic);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use measure::unit::Instant;
 use protocol::irtt::key::Key;
 use protocol::irtt::opening::Opening;
+use protocol::irtt::parameters::Parameters;
 use protocol::irtt::server::{Arrival, Moment, Outcome, Rules, Server};
 use protocol::irtt::session::Session;
 
@@ -33,6 +34,16 @@ pub fn irtt(data: &[u8]) {
         assert_eq!((datagram.len(), answer.number), (length, session.number(datagram)));
         assert_eq!(answer.times.is_some(), has_times);
         assert!(answer.times.is_none_or(|(came, left)| came > 0 && left >= came));
+    }
+    let granted = Parameters {
+        stats: i64::from(bits & 3),
+        stamp_at: i64::from(bits >> 2 & 7).min(4),
+        clock: i64::from(bits >> 5).clamp(1, 3),
+        ..Parameters::default()
+    };
+    if let Ok(reply) = session.read_as(&granted, datagram) {
+        assert_eq!((reply.number, datagram.len() >= length), (session.number(datagram), true));
+        assert_eq!((reply.count.is_some(), reply.window.is_some()), (bits & 1 != 0, bits & 2 != 0));
     }
     let mut packet = vec![0; length];
     session.open(&mut packet);
