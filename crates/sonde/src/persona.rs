@@ -13,6 +13,7 @@ pub mod httping;
 pub mod install_names;
 pub mod iperf;
 pub mod iperf3;
+pub mod irtt;
 pub mod mtr;
 pub mod netperf;
 pub mod number;
@@ -44,6 +45,7 @@ pub static ALL: &[&Persona] = &[
     &fping::PERSONA,
     &mtr::PERSONA,
     &traceroute::PERSONA,
+    &irtt::PERSONA,
     &pkb::PERSONA,
     &redis_cli::PERSONA,
     &httping::PERSONA,

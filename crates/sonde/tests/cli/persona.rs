@@ -20,7 +20,7 @@ fn links_are_made_once_and_stay() {
     let folder = tempfile::tempdir().unwrap();
     let made = sonde_in(folder.path(), &["install-names", "."]).assert().success().get_output().stdout.clone();
     let made = String::from_utf8(made).unwrap();
-    assert_eq!(made.lines().filter(|line| line.ends_with(" now")).count(), 11, "{made}");
+    assert_eq!(made.lines().filter(|line| line.ends_with(" now")).count(), 12, "{made}");
     sonde_in(folder.path(), &["install-names", "."]).assert().success().stdout(contains("./netserver is a link to"));
     called(folder.path(), "netperf", &["-V"]).assert().success().stdout("Netperf version 2.7.1\n");
     called(folder.path(), "netserver", &["-h"]).assert().code(1).stderr(starts_with("\nUsage: netserver [options] \n"));
@@ -43,6 +43,7 @@ fn links_are_made_once_and_stay() {
 #[test_case("fping"; "the ninth name")]
 #[test_case("mtr"; "the tenth name")]
 #[test_case("traceroute"; "the eleventh name")]
+#[test_case("irtt"; "the twelfth name")]
 fn what_is_there_of_other_origin_is_left_alone(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(name), "theirs").unwrap();

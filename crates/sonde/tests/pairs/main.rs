@@ -4,6 +4,7 @@ mod applications;
 mod fping_pairs;
 mod iperf3_pairs;
 mod iperf_pairs;
+mod irtt_client_pairs;
 mod irtt_pairs;
 mod netperf_pairs;
 mod ping_pairs;
