@@ -6,6 +6,7 @@ mod iperf3_pairs;
 mod iperf_pairs;
 mod irtt_client_pairs;
 mod irtt_pairs;
+mod irtt_server_pairs;
 mod netperf_pairs;
 mod ping_pairs;
 mod sockperf_pairs;
