@@ -14,3 +14,4 @@ pub mod ring;
 pub mod room;
 pub mod stamping;
 pub mod stream;
+pub mod teller;

@@ -6,6 +6,7 @@
 
 mod accept;
 pub mod book;
+pub mod datagrams;
 pub mod door;
 pub mod gate;
 pub mod listen;

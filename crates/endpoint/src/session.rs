@@ -2,6 +2,7 @@
 //! and the control connection watched during the run. Not here: the opening of connections, which each protocol does
 //! its own way (`rtt`, `peer`).
 
+pub mod audience;
 pub mod connections;
 pub mod scene;
 pub mod threads;

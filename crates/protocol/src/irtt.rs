@@ -1,12 +1,16 @@
-//! irtt's datagrams (protocol version 1, as irtt 0.9 speaks it), a client's end: the opening of a session, its packets, its end.
+//! irtt's datagrams (protocol version 1, as irtt 0.9 speaks it), both ends: the opening of a session, its packets, its end.
 //!
 //! All numbers are little-endian. A packet begins with a magic number and flags; with a key a seal follows. Behind them stand the
 //! session's token, the packet's number, the server's count of packets and its times, each only where it was asked for. The server
 //! decides on the parameters of the session: it may answer less often, shorter or without times, and says so in its reply.
 
+pub mod fill;
 pub mod key;
 mod md5;
 pub mod opening;
+pub mod parameters;
+pub mod reply;
+pub mod server;
 pub mod session;
 
 /// UDP port of a server.

@@ -13,6 +13,7 @@ pub mod httping;
 pub mod install_names;
 pub mod iperf;
 pub mod iperf3;
+pub mod irtt;
 pub mod mtr;
 pub mod netperf;
 pub mod number;
@@ -46,6 +47,7 @@ pub static ALL: &[&Persona] = &[
     &mtr::PERSONA,
     &traceroute::PERSONA,
     &twping::PERSONA,
+    &irtt::PERSONA,
     &pkb::PERSONA,
     &redis_cli::PERSONA,
     &httping::PERSONA,

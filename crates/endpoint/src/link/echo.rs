@@ -7,8 +7,6 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::method::Waiting;
 use measure::unit::{Instant, Nanos};
@@ -16,12 +14,12 @@ use protocol::icmp::echo::{self, HEADER};
 use protocol::icmp::error::IcmpError;
 use protocol::link::{Fault, Link};
 use protocol::wire::{Reading, Wire};
-use rtrb::Producer;
 use rustix::io::Errno;
 use socket2::{SockAddr, Socket};
 
 use super::clockwork::{fault_of, poll_one, poll_until};
 use super::room::Room;
+use super::teller::Teller;
 use crate::clock::{Monotonic, wall};
 use crate::pace;
 use crate::socket::echo::{Heard, receive};
@@ -91,27 +89,6 @@ pub struct Reply {
     pub options: Option<Box<[u8]>>,
 }
 
-/// Sink of sightings.
-#[derive(Debug)]
-pub struct Teller {
-    ring: Producer<Sighting>,
-    lost: Arc<AtomicU64>,
-}
-
-impl Teller {
-    /// A teller into `ring`; what does not fit is counted in `lost`.
-    pub fn new(ring: Producer<Sighting>, lost: Arc<AtomicU64>) -> Self {
-        Self { ring, lost }
-    }
-
-    #[inline]
-    fn tell(&mut self, seq: u64, at: u64, what: What) {
-        if self.ring.push(Sighting { seq, at, what }).is_err() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
-
 /// An ICMP socket and what is known of its messages.
 #[derive(Debug)]
 pub struct EchoLink {
@@ -119,7 +96,7 @@ pub struct EchoLink {
     /// Destination of the requests, for a socket that is not connected.
     to: Option<SockAddr>,
     wire: echo::Echo,
-    teller: Teller,
+    teller: Teller<Sighting>,
     spinning: bool,
     room: Room,
     stop: Stop,
@@ -141,7 +118,7 @@ impl EchoLink {
         wire: echo::Echo,
         payload: Vec<u8>,
         waiting: Waiting,
-        teller: Teller,
+        teller: Teller<Sighting>,
         stop: Stop,
     ) -> Self {
         Self {
@@ -195,19 +172,19 @@ impl EchoLink {
             }
             if local.is_some() || !others {
                 let mtu = local.filter(|local| local.errno == libc::EMSGSIZE).map(|local| local.info);
-                self.teller.tell(seq, at, What::NotSent { errno: errno.raw_os_error(), mtu });
+                self.teller.tell(Sighting { seq, at, what: What::NotSent { errno: errno.raw_os_error(), mtu } });
                 return Err(Fault::SendFailed(errno.raw_os_error()));
             }
             let again = wall();
             match self.hand_over(message) {
                 Ok(()) => {
-                    self.teller.tell(seq, again, What::Sent);
+                    self.teller.tell(Sighting { seq, at: again, what: What::Sent });
                     return Ok(());
                 }
                 Err(other) => errno = other,
             }
         }
-        self.teller.tell(seq, at, What::NotSent { errno: errno.raw_os_error(), mtu: None });
+        self.teller.tell(Sighting { seq, at, what: What::NotSent { errno: errno.raw_os_error(), mtu: None } });
         Err(Fault::SendFailed(errno.raw_os_error()))
     }
 
@@ -216,7 +193,7 @@ impl EchoLink {
         let (Some(from), Some(number)) = (complaint.from, self.wire.quoted(complaint.quote())) else { return };
         let Some(seq) = self.sent_as(number) else { return };
         let Report { kind, code, info, .. } = *complaint;
-        self.teller.tell(seq, at, What::Complaint { from, kind, code, info });
+        self.teller.tell(Sighting { seq, at, what: What::Complaint { from, kind, code, info } });
         // An ICMP error that is only advice leaves the request to its reply.
         if IcmpError::of(self.wire.family(), kind, code, info).is_some_and(IcmpError::is_final) {
             self.refused.push_back(seq);
@@ -285,7 +262,7 @@ impl EchoLink {
                 options: options.or_else(|| header.get(20..).filter(|options| !options.is_empty()).map(Into::into)),
             };
             if let Some(seq) = seq.filter(|seq| *seq < self.next) {
-                self.teller.tell(seq, at, What::Reply(reply));
+                self.teller.tell(Sighting { seq, at, what: What::Reply(reply) });
             }
         }
         length
@@ -313,7 +290,7 @@ impl Link for EchoLink {
         let at = wall();
         match self.hand_over(message) {
             Ok(()) => {
-                self.teller.tell(seq, at, What::Sent);
+                self.teller.tell(Sighting { seq, at, what: What::Sent });
                 Ok(())
             }
             Err(errno) => self.not_sent(seq, message, errno),

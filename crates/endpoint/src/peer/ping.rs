@@ -4,35 +4,26 @@
 //! that started the test.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::environment::Environment;
 use measure::method::{Method, Schedule};
 use measure::unit::Nanos;
 use protocol::icmp::echo::Echo;
-use rtrb::{Consumer, RingBuffer};
 use socket2::{SockRef, Socket};
 
-use crate::clock::Monotonic;
 use crate::engine::{Ended, Flow};
 use crate::environment::Reader;
 use crate::environment::watch::Watch;
 use crate::error::{EndpointError, Step};
-use crate::link::echo::{EchoLink, Sighting, Teller};
+use crate::link::echo::{EchoLink, Sighting};
+use crate::link::teller;
+use crate::session::audience::{Audience, Listener};
 use crate::session::connections::{self, Connection, echo_facts};
-use crate::session::scene::{FarEnd, Scene};
+use crate::session::scene::Scene;
 use crate::session::workers::Gathered;
 use crate::socket;
 use crate::socket::icmp::{self, SocketName, Wishes};
 use crate::stop::{GLANCE, Stop};
-
-/// Sightings that the measuring thread may be ahead of its listener.
-const RING: usize = 1 << 16;
-/// From one look for sightings to the next, while there are some.
-const BUSY: Nanos = Nanos::millis(1);
-/// The same while there are none.
-const IDLE: Nanos = Nanos::millis(5);
 
 /// One test.
 #[derive(Clone, Debug)]
@@ -51,15 +42,6 @@ pub struct Test {
     pub interval: Nanos,
     /// Name and version of the program, for the facts of this host.
     pub program: String,
-}
-
-/// Listener to the sightings.
-pub trait Audience {
-    /// Takes one sighting.
-    fn hear(&mut self, sighting: Sighting);
-
-    /// Returns true where it has heard enough; asked after every few sightings, and now and then.
-    fn enough(&mut self) -> bool;
 }
 
 /// A socket that is ready.
@@ -135,11 +117,15 @@ impl Prepared {
     }
 
     /// Runs the test. Changes of the network or of this host's interfaces during it are reported, and do not end it.
-    pub fn measure(self, test: &Test, stop: &Stop, audience: &mut dyn Audience) -> Result<Measured, EndpointError> {
+    pub fn measure(
+        self,
+        test: &Test,
+        stop: &Stop,
+        audience: &mut dyn Audience<Sighting>,
+    ) -> Result<Measured, EndpointError> {
         let Self { socket, kind, echo } = self;
         let halt = Stop::default();
-        let lost = Arc::new(AtomicU64::new(0));
-        let (producer, sightings) = RingBuffer::new(RING);
+        let (teller, sightings) = teller::ring();
         let to = test.wishes.anybody.then(|| test.address.into());
         let mut request = vec![0; Echo::message_length(0)];
         request.extend_from_slice(&test.payload);
@@ -149,13 +135,12 @@ impl Prepared {
         let bare = kind == SocketName::Ping || test.address.is_ipv6();
         let expected = bare.then_some(request.len());
         let facts = echo_facts(&socket, test.address.ip().to_string(), Some(kind.to_string()));
-        let teller = Teller::new(producer, Arc::clone(&lost));
         let waiting = test.method.waiting;
         let link = EchoLink::new(socket, to, echo, test.payload.clone(), waiting, teller, halt.clone());
         let flow = Flow { link, wire: echo, index: 0, request, reply, expected };
         let opened = std::iter::once(Connection { flow, facts, refused: None, handed: None, errors: None }).collect();
         let mut watch = Watch::start(Reader::host(test.program.clone()).towards(test.address.ip()));
-        let mut listener = Listener { sightings, audience, halt: &halt, enough: false };
+        let mut listener = Listener::new(sightings, audience, &halt);
         let mut scene = Scene {
             method: &test.method,
             trace: None,
@@ -171,41 +156,9 @@ impl Prepared {
         let gathered = connections::measure(opened, &mut scene, |link: &EchoLink| Some(link.socket()));
         listener.empty();
         let mut gathered = gathered?;
-        if gathered.ended == Ended::Stopped && listener.enough && !stop.requested() {
+        if gathered.ended == Ended::Stopped && listener.has_enough() && !stop.requested() {
             gathered.ended = Ended::Complete;
         }
-        Ok(Measured { gathered, environment: watch.finish(), unheard: lost.load(Ordering::Relaxed) })
-    }
-}
-
-/// Hands sightings to the audience while the threads measure.
-struct Listener<'a> {
-    sightings: Consumer<Sighting>,
-    audience: &'a mut dyn Audience,
-    halt: &'a Stop,
-    enough: bool,
-}
-
-impl Listener<'_> {
-    /// Hands over what there is. Returns whether there was anything.
-    fn empty(&mut self) -> bool {
-        let mut any = false;
-        while let Ok(sighting) = self.sightings.pop() {
-            self.audience.hear(sighting);
-            any = true;
-        }
-        if !self.enough && self.audience.enough() {
-            self.enough = true;
-            self.halt.request();
-        }
-        any
-    }
-}
-
-impl FarEnd for Listener<'_> {
-    fn watch(&mut self, patience: Nanos, done: &Stop) -> Result<(), EndpointError> {
-        let pause = if self.empty() { BUSY } else { IDLE };
-        done.wait(Monotonic::now().after(pause.min(patience)));
-        Ok(())
+        Ok(Measured { gathered, environment: watch.finish(), unheard: listener.unheard() })
     }
 }

@@ -85,6 +85,17 @@ pub enum Fragments {
     Anywhere,
 }
 
+impl Fragments {
+    /// The value of `IP_MTU_DISCOVER`, and the same of `IPV6_MTU_DISCOVER`.
+    pub(crate) fn discovery(self) -> i32 {
+        match self {
+            Self::Never => libc::IP_PMTUDISC_DO,
+            Self::Here => libc::IP_PMTUDISC_WANT,
+            Self::Anywhere => libc::IP_PMTUDISC_DONT,
+        }
+    }
+}
+
 /// Opens an ICMP socket towards `peer`, whose port has no meaning.
 pub fn open(peer: SocketAddr, options: &SocketOptions) -> Result<Opened, EndpointError> {
     open_as(peer, options, &Wishes::default())
@@ -150,14 +161,8 @@ fn grant(socket: &Socket, peer: SocketAddr, wishes: &Wishes) -> Result<(), Endpo
         set("unicast time-to-live", ttl.into(), (ip, libc::IP_TTL), (ipv6, libc::IPV6_UNICAST_HOPS))?;
     }
     if let Some(fragments) = wishes.fragments {
-        // The numbers are the same in both families.
-        let how = match fragments {
-            Fragments::Never => libc::IP_PMTUDISC_DO,
-            Fragments::Here => libc::IP_PMTUDISC_WANT,
-            Fragments::Anywhere => libc::IP_PMTUDISC_DONT,
-        };
         let v4 = (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
-        set("path MTU discovery", how, v4, (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER))?;
+        set("path MTU discovery", fragments.discovery(), v4, (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER))?;
     }
     if wishes.broadcast {
         flag("broadcast", libc::SO_BROADCAST)?;

@@ -1,30 +1,49 @@
 //! This host's own addresses.
 
 use std::collections::BTreeSet;
+use std::ffi::CStr;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
-/// The addresses of interfaces that are up, without those of loopback and those that count on one link alone.
-pub fn addresses() -> io::Result<BTreeSet<IpAddr>> {
+/// An interface with one of its addresses, or without one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// True where it is up.
+    pub is_up: bool,
+    /// The address, with the scope of one that counts on its link alone, and port 0.
+    pub address: Option<SocketAddr>,
+}
+
+/// All interfaces, each once with each of its addresses, and once without where the system has it so.
+pub fn interfaces() -> io::Result<Vec<Interface>> {
     let mut first: *mut libc::ifaddrs = std::ptr::null_mut();
     // SAFETY: `first` is a valid place for the head of a list, which is freed below, once.
     if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    let mut found = BTreeSet::new();
+    let mut found = Vec::new();
     let mut next = first;
-    // SAFETY: getifaddrs gave a list that ends in null; its entries, and the addresses that they point to where they are
-    // not null, live until it is freed.
+    // SAFETY: getifaddrs gave a list that ends in null; its entries, and the names and addresses that they point to where
+    // they are not null, live until it is freed.
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
-        let up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
+        // SAFETY: as above; a name ends in a zero.
+        let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
         // SAFETY: as above.
         let address = unsafe { address_at(entry.ifa_addr) };
-        found.extend(address.filter(|address| up && !is_local(*address)));
+        found.push(Interface { name, is_up: entry.ifa_flags & libc::IFF_UP as u32 != 0, address });
     }
     // SAFETY: the head of the list as given; nothing of it is used any more.
     unsafe { libc::freeifaddrs(first) };
     Ok(found)
+}
+
+/// The addresses of interfaces that are up, without those of loopback and those that count on one link alone.
+pub fn addresses() -> io::Result<BTreeSet<IpAddr>> {
+    let all = interfaces()?.into_iter().filter(|interface| interface.is_up);
+    Ok(all.filter_map(|interface| interface.address).map(|address| address.ip()).filter(|ip| !is_local(*ip)).collect())
 }
 
 /// Returns true where this host has several addresses of one IP version, so that its routes may choose another source
@@ -45,17 +64,17 @@ fn is_local(address: IpAddr) -> bool {
 ///
 /// # Safety
 /// `name` is null, or points to an address as long as its family says, which lives through the call.
-unsafe fn address_at(name: *const libc::sockaddr) -> Option<IpAddr> {
+unsafe fn address_at(name: *const libc::sockaddr) -> Option<SocketAddr> {
     // SAFETY: as the caller promises; each family's structure is read where the family says so.
     unsafe {
         match i32::from(name.as_ref()?.sa_family) {
             libc::AF_INET => {
                 let name = name.cast::<libc::sockaddr_in>().read_unaligned();
-                Some(Ipv4Addr::from(name.sin_addr.s_addr.to_ne_bytes()).into())
+                Some((Ipv4Addr::from(name.sin_addr.s_addr.to_ne_bytes()), 0).into())
             }
             libc::AF_INET6 => {
                 let name = name.cast::<libc::sockaddr_in6>().read_unaligned();
-                Some(Ipv6Addr::from(name.sin6_addr.s6_addr).into())
+                Some(SocketAddrV6::new(Ipv6Addr::from(name.sin6_addr.s6_addr), 0, 0, name.sin6_scope_id).into())
             }
             _ => None,
         }
@@ -74,6 +93,13 @@ mod tests {
             assert!(!address.is_loopback());
             std::net::UdpSocket::bind((address, 0)).unwrap();
         }
+    }
+
+    #[test]
+    fn the_loopback_interface_is_among_them() {
+        let all = interfaces().unwrap();
+        let loopback = |address: &SocketAddr| address.ip() == IpAddr::from([127, 0, 0, 1]);
+        assert!(all.iter().any(|one| one.name == "lo" && one.is_up && one.address.as_ref().is_some_and(loopback)));
     }
 
     #[test_case(&[], false; "none")]

@@ -4,6 +4,7 @@ mod bad;
 mod clocks;
 mod controlled;
 mod irtt;
+mod irtt_server;
 mod losses;
 mod parts;
 mod relay;

@@ -82,20 +82,24 @@ impl Session {
         if reply.len() < Self::shortest(self.key.as_ref()) {
             return Err(Wrong::Foreign);
         }
+        let (flags, at) = self.recognise(reply)?;
+        if reply.len() != self.length {
+            return Err(Wrong::Corrupt);
+        }
+        let count = take(reply, at + 4).map(u32::from_le_bytes).ok_or(Wrong::Corrupt)?;
+        let times = if self.has_times { Some(times(reply, at + 8).ok_or(Wrong::Corrupt)?) } else { None };
+        Ok(Answer { number: self.number(reply), count, times, is_last: flags & CLOSE != 0 })
+    }
+
+    /// The flags of a reply, and the place of its number. Nothing else of it is checked but its seal.
+    pub(super) fn recognise(&self, reply: &[u8]) -> Result<(u8, usize), Wrong> {
         let Some((flags, at)) = head(reply, self.key.as_ref()) else {
             let is_sealed = reply.starts_with(&MAGIC) && self.key.is_some();
             return Err(if is_sealed { Wrong::Corrupt } else { Wrong::Foreign });
         };
         let token = take(reply, at).map(u64::from_le_bytes);
-        if flags & (REPLY | OPEN) != REPLY || token != Some(self.token) {
-            return Err(Wrong::Foreign);
-        }
-        if reply.len() != self.length {
-            return Err(Wrong::Corrupt);
-        }
-        let count = take(reply, at + 12).map(u32::from_le_bytes).ok_or(Wrong::Corrupt)?;
-        let times = if self.has_times { Some(times(reply, at + 16).ok_or(Wrong::Corrupt)?) } else { None };
-        Ok(Answer { number: self.number(reply), count, times, is_last: flags & CLOSE != 0 })
+        let is_ours = flags & (REPLY | OPEN) == REPLY && token == Some(self.token);
+        is_ours.then_some((flags, at + 8)).ok_or(Wrong::Foreign)
     }
 
     /// The datagram that ends it; nothing answers.

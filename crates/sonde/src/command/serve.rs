@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::thread;
 
 use endpoint::error::EndpointError;
+use endpoint::peer::irtt::server as irtt;
 use endpoint::peer::stamp::reflector as stamp;
 use endpoint::reflector::permit::{Permit, Permits};
 use endpoint::reflector::{Reflector, Settings, bind};
@@ -63,6 +64,9 @@ pub fn run(options: ServeOptions, output: &Arc<Output>) -> Result<Exit, Failure>
     }
     if let Some(stamp) = &plan.stamp {
         beside.push(("a session-reflector of STAMP", stamp_beside(&addresses, stamp, door("stamp"))?));
+    }
+    if let Some(port) = plan.irtt {
+        beside.push(("an irtt server", irtt_beside(&addresses, port, door("irtt"))?));
     }
     let (confined, sandbox) = sandboxed(&plan, beginning);
     let stop = Stop::default();
@@ -129,6 +133,13 @@ fn stamp_beside(addresses: &[SocketAddr], plan: &StampPlan, door: Door) -> Resul
         stamp::Settings { key, door, counts: plan.counts, lengthens: plan.lengthens, clock: plan.clock, ..usual };
     let reflector = stamp::bind(settings)?;
     Ok(Bound::new(reflector.addresses(), move |stop| reflector.run(stop)))
+}
+
+/// A server of irtt at the hosts of these addresses, over UDP.
+fn irtt_beside(addresses: &[SocketAddr], port: u16, door: Door) -> Result<Bound, Failure> {
+    let listen = addresses.iter().map(|address| SocketAddr::new(address.ip(), port)).collect();
+    let server = irtt::bind(irtt::Settings { door, ..irtt::Settings::at(listen) })?;
+    Ok(Bound::new(server.addresses(), move |stop| server.run(stop)))
 }
 
 /// Runs the reflector and what is beside it; where one of them fails, all end.

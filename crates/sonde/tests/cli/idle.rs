@@ -83,10 +83,11 @@ fn woken_at_rest(process: u32) -> u64 {
     switches(process).abs_diff(before)
 }
 
-/// A command of ours that serves at `port`.
+/// A command of ours that serves at `port`, which stands behind the last word or a colon at its end.
 fn serving(words: &[&str], carrier: Carrier, port: u16) -> Running {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("sonde"));
-    let running = process::started(command.args(words).arg(port.to_string()).stdin(Stdio::null()));
+    let words = format!("{} {port}", words.join(" ")).replace(": ", ":");
+    let running = process::started(command.args(words.split(' ')).stdin(Stdio::null()));
     running.until_listening(carrier, port);
     running
 }
@@ -94,13 +95,14 @@ fn serving(words: &[&str], carrier: Carrier, port: u16) -> Running {
 /// All at the same time: there is nothing to be done but to wait.
 #[test]
 fn a_server_that_nobody_uses_is_not_woken() {
-    let servers: [(&[&str], Carrier); 6] = [
+    let servers: [(&[&str], Carrier); 7] = [
         (&["netserver", "-D", "-p"], Carrier::Tcp),
         (&["iperf3", "-s", "-p"], Carrier::Tcp),
         (&["iperf", "-s", "-i", "1", "-p"], Carrier::Tcp),
         (&["iperf", "-s", "-u", "-p"], Carrier::Udp),
         (&["sockperf", "server", "-p"], Carrier::Udp),
         (&["sockperf", "server", "--tcp", "-p"], Carrier::Tcp),
+        (&["irtt", "server", "-b", "127.0.0.1:"], Carrier::Udp),
     ];
     thread::scope(|scope| {
         for (words, carrier) in servers {
@@ -116,8 +118,8 @@ fn a_server_that_nobody_uses_is_not_woken() {
 fn every_server_at_once_is_not_woken_but_by_those_who_come() {
     let folder = tempfile::tempdir().unwrap();
     let stamp = port::free().to_string();
-    let beside =
-        ["--netperf", "0", "--sockperf", "0", "--iperf", "0", "--iperf3", "0", "--stamp", "--stamp-port", &stamp];
+    let beside = "--netperf 0 --sockperf 0 --iperf 0 --iperf3 0 --irtt 0 --stamp --stamp-port";
+    let beside: Vec<&str> = beside.split(' ').chain([stamp.as_str()]).collect();
     let reflector = Reflector::start(folder.path(), &beside);
     assert_eq!(woken_at_rest(reflector.id()), 0);
     let before = switches(reflector.id());

@@ -44,6 +44,7 @@ fn links_are_made_once_and_stay() {
 #[test_case("mtr"; "the tenth name")]
 #[test_case("traceroute"; "the eleventh name")]
 #[test_case("twping"; "the twelfth name")]
+#[test_case("irtt"; "the thirteenth name")]
 fn what_is_there_of_other_origin_is_left_alone(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(name), "theirs").unwrap();

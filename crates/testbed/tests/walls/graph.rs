@@ -114,6 +114,7 @@ const OTHERS: [(&str, &[&str]); 11] = [
             "clap_complete",
             "clap_mangen",
             "etcetera",
+            "flate2",
             "indicatif",
             "ipnet",
             "jiff",

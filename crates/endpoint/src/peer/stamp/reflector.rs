@@ -1,15 +1,13 @@
 //! A session-reflector: a thread for each address, each with the sessions that arrive there.
 //!
-//! `protocol::stamp::reflector` decides which packets are answered. Packets never answered besides: those sent to a
-//! group or to all hosts of a link, those that claim to come from there, and those from a port below 1,024 or from our
-//! own: an echo service or another reflector, whose packets would be answered for ever. Nothing from the network ends
-//! the reflector.
+//! `protocol::stamp::reflector` decides which packets are answered. Packets never answered besides: those that
+//! [`datagrams`] passes over, and those from a port below 1,024 or from our own: an echo service or another reflector,
+//! whose packets would be answered for ever. Nothing from the network ends the reflector.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::os::fd::AsFd;
-use std::thread;
 
 use measure::served::RefusalReason;
 use measure::unit::{Instant, Nanos};
@@ -18,18 +16,18 @@ use protocol::stamp::layout::LONGEST;
 use protocol::stamp::reflector::{Arrival, Manner, Reflector as Decider, Silence};
 use protocol::stamp::time::{ErrorEstimate, Format};
 use rustix::io::Errno;
-use socket2::{SockAddr, Socket, Type};
+use socket2::Socket;
 
 use crate::clock::{Monotonic, wall};
 use crate::environment::clock_state;
 use crate::error::hint::Hint;
 use crate::error::{EndpointError, Step};
 use crate::serve::book::{Book, Meter};
+use crate::serve::datagrams;
 use crate::serve::door::Door;
 use crate::serve::gate::Gate;
-use crate::serve::{SHORTAGE, listen};
 use crate::socket::{option, queue};
-use crate::stop::{GLANCE, Stop};
+use crate::stop::Stop;
 
 /// Packets a second from each address where nothing else is said: more than a core answers to one that waits for each.
 pub const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199_999);
@@ -37,8 +35,6 @@ pub const PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(199_999);
 const SERVICES: u16 = 1_024;
 /// Interval at which the state of our clock is read.
 const STATE: Nanos = Nanos::secs(1);
-/// Flags of the socket: the kernel's stamps of arrivals.
-const ARRIVALS: u32 = libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_RX_SOFTWARE;
 
 /// Addresses of a reflector, and its settings.
 #[derive(Clone, Debug)]
@@ -111,22 +107,15 @@ pub fn bind(settings: Settings) -> Result<StampReflector, EndpointError> {
 fn open(address: SocketAddr, gate: &Gate) -> Result<(Socket, SocketAddr), EndpointError> {
     let fail = |cause: io::Error| listening(address, cause);
     let ipv6 = address.is_ipv6();
-    let socket = listen::unbound(address, Type::DGRAM, gate)
-        .map_err(|cause| EndpointError::new(Step::OpenSocket("UDP"), address, cause))?;
-    option::tell_destination(socket.as_fd(), ipv6).map_err(fail)?;
+    let socket = datagrams::unbound(address, gate)?;
     option::tell_time_to_live(socket.as_fd(), ipv6).map_err(fail)?;
     // Without it the class of service that is asked for is reported as not known.
     let _refused = option::tell_service(socket.as_fd(), ipv6);
-    // Without stamps of the kernel its times are those of this program's thread, which is an answer too.
-    let _refused = option::set_timestamping(socket.as_fd(), ARRIVALS);
     // Hops back are counted from it, as those of other reflectors. Over IPv6 there may be packets of IPv4 too.
     for version in [ipv6, false] {
         let _refused = option::set_time_to_live(socket.as_fd(), version, u8::MAX);
     }
-    socket.set_read_timeout(Some(GLANCE.into())).map_err(fail)?;
-    socket.bind(&SockAddr::from(address)).map_err(fail)?;
-    let bound = socket.local_addr().map_err(fail)?.as_socket().unwrap_or(address);
-    Ok((socket, bound))
+    datagrams::bind(socket, address).map_err(fail)
 }
 
 fn listening(address: SocketAddr, cause: io::Error) -> EndpointError {
@@ -144,17 +133,7 @@ impl StampReflector {
     /// Answers until `stop`.
     pub fn run(self, stop: &Stop) -> Result<(), EndpointError> {
         let Self { sockets, settings } = &self;
-        thread::scope(|scope| {
-            for (socket, address) in sockets {
-                let body = move || serve(socket, *address, settings, stop);
-                let thread = thread::Builder::new().name("sonde-stamp".into()).spawn_scoped(scope, body);
-                if let Err(cause) = thread {
-                    stop.request();
-                    return Err(EndpointError::new(Step::StartThread, "this host", cause));
-                }
-            }
-            Ok(())
-        })
+        datagrams::on_threads(sockets, "sonde-stamp", stop, |socket, address| serve(socket, address, settings, stop))
     }
 }
 
@@ -163,31 +142,15 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
     let Settings { key, counts, lengthens, per_second, clock, door, .. } = settings.clone();
     let meter = door.book.meter();
     let mut decider = Decider::new(Manner { key, counts, lengthens, per_second });
-    let mut buffer = vec![0; LONGEST];
     let mut ours = (Instant(0), estimate());
-    while !stop.requested() {
-        let came = match queue::receive_from(socket.as_fd(), &mut buffer) {
-            Ok(came) => came,
-            // Nothing yet: it is waited for as long as it takes.
-            Err(libc::EAGAIN) => {
-                stop.wait_or_input(socket, Instant::NEVER);
-                continue;
-            }
-            // An ICMP error about an answer; the call that reports it takes it off.
-            Err(libc::EINTR | libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) => continue,
-            Err(_) => {
-                stop.wait(Monotonic::now().after(SHORTAGE));
-                continue;
-            }
-        };
+    datagrams::attend(socket, LONGEST, stop, |buffer, came, from, to| {
         let at = came.stamp.unwrap_or_else(wall);
         let now = Monotonic::now();
         if now >= ours.0 {
             ours = (now.after(STATE), estimate());
         }
-        let (Some(from), Some(to)) = (came.from, came.to) else { continue };
-        if !may_be_answered(from, to, address.port()) {
-            continue;
+        if !may_be_answered(from.port(), address.port()) {
+            return;
         }
         let (time_to_live, service) = (came.time_to_live, came.service);
         let to_us = Some(SocketAddr::new(to, address.port()));
@@ -205,7 +168,7 @@ fn serve(socket: &Socket, address: SocketAddr, settings: &Settings, stop: &Stop)
         if let Some(meter) = &meter {
             count(&door.book, meter, (came.length as u64, length as u64), answered);
         }
-    }
+    });
 }
 
 /// Counts a packet, of which there may be many: it is worth no line.
@@ -219,13 +182,9 @@ fn count(book: &Book, meter: &Meter, (came, left): (u64, u64), answered: Result<
     }
 }
 
-/// Returns true where `from` can be a session-sender, and `to` is one host's address.
-fn may_be_answered(from: SocketAddr, to: IpAddr, our_port: u16) -> bool {
-    let is_one_host = |address: IpAddr| match address.to_canonical() {
-        IpAddr::V4(address) => !address.is_multicast() && !address.is_broadcast() && !address.is_unspecified(),
-        IpAddr::V6(address) => !address.is_multicast() && !address.is_unspecified(),
-    };
-    is_one_host(from.ip()) && is_one_host(to) && from.port() >= SERVICES && from.port() != our_port
+/// Returns true where `port` can be a session-sender's.
+fn may_be_answered(port: u16, our_port: u16) -> bool {
+    port >= SERVICES && port != our_port
 }
 
 fn estimate() -> ErrorEstimate {
@@ -240,19 +199,13 @@ mod tests {
 
     use super::*;
 
-    #[test_case("192.0.2.1:5000", "192.0.2.2", true; "a host")]
-    #[test_case("192.0.2.1:5000", "::ffff:192.0.2.2", true; "a host on a socket of v6")]
-    #[test_case("192.0.2.1:5000", "224.0.0.1", false; "to a group")]
-    #[test_case("192.0.2.1:5000", "255.255.255.255", false; "to all of a link")]
-    #[test_case("192.0.2.1:5000", "::ffff:255.255.255.255", false; "to all of a link on a socket of v6")]
-    #[test_case("[fe80::1]:5000", "ff02::1", false; "to a group of v6")]
-    #[test_case("255.255.255.255:5000", "192.0.2.2", false; "from all of a link")]
-    #[test_case("192.0.2.1:7", "192.0.2.2", false; "from an echo service")]
-    #[test_case("192.0.2.1:862", "192.0.2.2", false; "from a reflector")]
-    #[test_case("192.0.2.1:8620", "192.0.2.2", false; "from a reflector at our own port")]
-    #[test_case("192.0.2.1:0", "192.0.2.2", false; "from port 0")]
-    fn only_what_one_host_asks_of_another_is_answered(from: &str, to: &str, answered: bool) {
-        assert_eq!(may_be_answered(from.parse().unwrap(), to.parse().unwrap(), 8_620), answered);
+    #[test_case(5_000, true; "a sender")]
+    #[test_case(7, false; "an echo service")]
+    #[test_case(862, false; "a reflector")]
+    #[test_case(8_620, false; "a reflector at our own port")]
+    #[test_case(0, false; "port 0")]
+    fn only_a_sender_is_answered(port: u16, answered: bool) {
+        assert_eq!(may_be_answered(port, 8_620), answered);
     }
 
     #[test]

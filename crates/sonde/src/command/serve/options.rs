@@ -26,6 +26,7 @@ Examples:
   sonde serve --open --iperf                    also an iperf 2 server, on port 5001
   sonde serve --open --iperf3                   also an iperf3 server, on port 5201
   sonde serve --open --stamp --stamp-port 8620  also a STAMP session-reflector
+  sonde serve --open --irtt                     also an irtt server, on port 2112
   sonde serve --key fleet.key --wait spin --cpu 2,3 --max-sessions 2
 
 Under systemd: Type=notify; SIGTERM ends it with status 0.";
@@ -85,8 +86,8 @@ pub struct DoorOptions {
     pub no_facts: bool,
     /// Write a line on standard error for each measurement that begins or ends and each client that is refused: text or json
     ///
-    /// Also for the servers beside (--netperf, --iperf, --iperf3, and connections to --sockperf). Single datagrams of --sockperf and
-    /// --stamp are no measurements: SIGUSR1 prints how many there were.
+    /// Also for the servers beside (--netperf, --iperf, --iperf3, and connections to --sockperf). Single datagrams of --sockperf,
+    /// --stamp and --irtt are no measurements: SIGUSR1 prints how many there were.
     #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, default_missing_value = "text", require_equals = true)]
     pub audit: Option<AuditFormat>,
     /// On SIGUSR1, also write the counters to FILE, in the text format of Prometheus
@@ -130,6 +131,12 @@ pub struct DoorOptions {
     /// Replies are then longer than their requests: a forged source could use them against somebody, so only for networks that you trust.
     #[arg(long, requires = "stamp", conflicts_with = "stamp_key")]
     pub twamp_light: bool,
+    /// Also run an irtt server, over UDP on this port of the same addresses [default: 2112]
+    ///
+    /// It answers every client, each within the limits of irtt's own server: only with loopback or --open. One with other limits, or
+    /// with a key, is `sonde irtt server`.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "2112", conflicts_with = "key")]
+    pub irtt: Option<u16>,
 }
 
 /// Format of the audit's lines.

@@ -34,6 +34,8 @@ pub struct Plan {
     pub iperf_udp_reverse: bool,
     /// The session-reflector of STAMP beside it; absent: none.
     pub stamp: Option<StampPlan>,
+    /// Port of the irtt server beside it; absent: none.
+    pub irtt: Option<u16>,
     /// The file of its keys.
     pub key: Option<KeyFile>,
     /// The file of the server's identity; absent: none.
@@ -97,6 +99,7 @@ impl Plan {
             no_sandbox,
             beside,
             iperf_udp_reverse,
+            irtt,
             ..
         } = options.door;
         Ok(Self {
@@ -105,6 +108,7 @@ impl Plan {
             beside,
             iperf_udp_reverse,
             stamp,
+            irtt,
             key: key.map(|path| KeyFile::new(path, insecure_key_file)),
             identity: identity.map(|path| KeyFile::new(path, insecure_key_file)),
             gate: Gate(allow),
@@ -137,7 +141,8 @@ impl Plan {
     pub fn needs(&self) -> Needs {
         let beside: Vec<u16> = self.beside.chosen().map(|(_, port)| port).collect();
         let stamp = self.stamp.as_ref().map(|stamp| stamp.port);
-        let ports = self.listen.iter().map(SocketAddr::port).chain(beside.iter().copied()).chain(stamp);
+        let ports =
+            self.listen.iter().map(SocketAddr::port).chain(beside.iter().copied()).chain(stamp).chain(self.irtt);
         // A client's UDP messages have a socket of their own on the same port.
         let low = ports.filter(|port| (1..1024).contains(port)).map(|_| Capability::NetBindService).next();
         let polls = matches!(self.waiting, Waiting::BusyPoll { .. }).then_some(Capability::NetAdmin);
@@ -281,6 +286,13 @@ mod tests {
         assert_eq!(stamp.map(|stamp| (stamp.port, stamp.counts)), expected);
     }
 
+    #[test_case("--irtt", Some(2_112); "on its usual port")]
+    #[test_case("--open --irtt 5", Some(5); "on another")]
+    #[test_case("--open", None; "none unasked")]
+    fn an_irtt_server_goes_beside_it(line: &str, expected: Option<u16>) {
+        assert_eq!(plan(line).unwrap().irtt, expected);
+    }
+
     #[test]
     fn a_session_reflector_does_not_answer_without_a_key_what_another_wants_one_for() {
         let failure = plan("--key k --stamp").unwrap_err();
@@ -309,6 +321,7 @@ mod tests {
     #[test_case("--sockperf"; "sockperf")]
     #[test_case("--iperf"; "iperf")]
     #[test_case("--iperf3"; "iperf3")]
+    #[test_case("--irtt"; "irtt")]
     fn others_protocols_know_no_key(option: &str) {
         assert!(Line::try_parse_from(["serve", "--key", "k", option]).is_err());
     }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use endpoint::link::echo::{Reply, Sighting, What};
 use endpoint::name;
-use endpoint::peer::ping::{Audience, Prepared, Test};
+use endpoint::peer::ping::{Prepared, Test};
+use endpoint::session::audience::Audience;
 use endpoint::stop::Stop;
 use protocol::icmp::echo::Family;
 use protocol::icmp::error::IcmpError;
@@ -205,7 +206,7 @@ impl<'a> Hearing<'a> {
     }
 }
 
-impl Audience for Hearing<'_> {
+impl Audience<Sighting> for Hearing<'_> {
     fn hear(&mut self, sighting: Sighting) {
         let Sighting { seq, at, what } = sighting;
         match what {
