@@ -218,10 +218,7 @@ impl Centre {
         }
         centre.settle_in();
         centre.end_unwatched(now);
-        // A silence may have come or gone meanwhile: receivers know what they were told.
-        for incident in centre.incidents.values().cloned().collect::<Vec<_>>() {
-            centre.note(&incident, None, now);
-        }
+        centre.note_open(now);
         Ok(centre)
     }
 

@@ -73,6 +73,13 @@ impl Centre {
         }
     }
 
+    /// The same of all that goes on: a silence, or what receivers are to hear of, may be another than when they were told.
+    pub(super) fn note_open(&mut self, now: u64) {
+        for incident in self.incidents.values().cloned().collect::<Vec<_>>() {
+            self.note(&incident, None, now);
+        }
+    }
+
     /// Has receivers told of an incident as it is, silent or not, and the store keep it so.
     pub(super) fn note(&mut self, incident: &Incident, ended: Option<u64>, now: u64) {
         let silent = self.silent(incident, now);
@@ -81,7 +88,8 @@ impl Centre {
             Some(silent) => self.silent.insert(incident.id, silent),
             None => self.silent.remove(&incident.id),
         };
-        self.telling.note(&Note { incident: incident.clone(), ended, silent_until });
+        let untold = (!self.plan.notice.kinds.contains(&incident.kind)).then_some(u64::MAX);
+        self.telling.note(&Note { incident: incident.clone(), ended, silent_until: untold.or(silent_until) });
         self.unkept.push(store::Incident {
             id: self.state.uuid(incident.id),
             kind: kind(incident.kind).to_owned(),

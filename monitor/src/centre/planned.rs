@@ -111,6 +111,7 @@ impl Centre {
         self.mesh.cells.clear();
         self.live.clear();
         self.redraw();
+        self.note_open(now);
         self.say(&format!("the plan changed: {}", told(&self.plan, &self.mesh)));
     }
 }

@@ -53,7 +53,7 @@ pub struct Note {
     pub incident: Incident,
     /// Its end, seconds since 1970; absent: it goes on.
     pub ended: Option<u64>,
-    /// Time until which it is told to nobody, where a silence is about it, seconds since 1970.
+    /// Time until which it is told to nobody, where a silence is about it or its kind is told to nobody at all, seconds since 1970.
     pub silent_until: Option<u64>,
 }
 

@@ -22,6 +22,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use test_case::test_case;
 use testbed::port;
 use testbed::process::{Ended, Running, ended, started};
 use testbed::wait;
@@ -245,27 +246,31 @@ fn an_agent_whose_line_ends_is_reached_for_again() {
     assert_eq!(monitor.end(LIMIT).code, Some(0));
 }
 
-#[test]
-fn of_what_is_silenced_nobody_is_told_until_the_silence_is_taken_back() {
+#[test_case("[[silence]]\nuntil = 2199-01-01T00:00:00Z\nwhy = \"a new switch\"\n", Some(7_226_582_400); "silenced")]
+#[test_case("[notice]\nkinds = [\"loss\"]\n", None; "of a kind that nobody is told of")]
+fn of_what_the_plan_keeps_from_receivers_they_are_told_once_it_does_no_more(keeps: &str, until: Option<u64>) {
     let heard = tempfile::NamedTempFile::new().unwrap();
     let told = || fs::read_to_string(heard.path()).unwrap();
     let tell = format!("[[tell]]\nto = \"command\"\ncommand = [\"tee\", \"-a\", \"{}\"]\n", heard.path().display());
-    let silence = "[[silence]]\nuntil = 2199-01-01T00:00:00Z\nwhy = \"a new switch\"\n";
-    let stage = Stage::new(&format!("{tell}{silence}"));
+    let stage = Stage::new(&format!("{tell}{keeps}"));
     let lost = json!({"to": "b", "lost": 1});
     let beats = (-60..-8).map(|at| (at, answer(100_000))).chain((-8..2).map(|at| (at, lost.clone())));
     stage.tells_from_now(&beats.collect::<Vec<_>>());
     let monitor = stage.start();
     monitor.until("the terminal tells it", |told| told.contains("nothing is answered"));
-    wait::until("the page says that nobody else is told", || {
-        stage.picture()["incidents"][0]["silent_until"].as_u64() == Some(7_226_582_400)
+    wait::until("the page says whether somebody silenced it", || {
+        stage.picture()["incidents"]
+            .as_array()
+            .is_some_and(|all| all.len() == 1 && all[0]["silent_until"].as_u64() == until)
     });
     // The outbox is written after the notices that were due were sent.
     let outbox = || fs::read_to_string(stage.at("state/told-1.json")).unwrap_or_default();
-    wait::until("it waits to be told", || outbox().contains("\"silent_until\":7226582400"));
+    wait::until("it waits to be told", || {
+        outbox().contains(&format!("\"silent_until\":{}", until.unwrap_or(u64::MAX)))
+    });
     assert_eq!(told(), "");
     let plan = fs::read_to_string(stage.at("plan.toml")).unwrap();
-    fs::write(stage.at("plan.toml"), plan.replace(silence, "")).unwrap();
+    fs::write(stage.at("plan.toml"), plan.replace(keeps, "")).unwrap();
     wait::until("it is told", || told().contains("\"firing\""));
     monitor.signal(Signal::TERM);
     assert_eq!(monitor.end(LIMIT).code, Some(0));

@@ -95,22 +95,26 @@ pub(super) fn kept(file: &Path, of: &str, pack: impl Fn() -> Vec<u8>) -> Vec<u8>
         Ok(file)
     };
     let Ok(mut file) = locked() else { return pack() };
-    let mut all = Vec::new();
-    if (&file).take(LONGEST).read_to_end(&mut all).is_ok()
-        && let Some(end) = all.iter().position(|octet| *octet == b'\n')
-    {
-        let packed = all.split_off(end + 1);
-        if all == first_line(of, &packed).as_bytes() {
-            return packed;
-        }
-    }
-    let packed = pack();
-    // A file that was kept in part is known by its first line, and packed anew.
-    let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| {
-        file.write_all(first_line(of, &packed).as_bytes())?;
-        file.write_all(&packed)
+    let packed = packed_before(&file, of).unwrap_or_else(|| {
+        let packed = pack();
+        // A file that was kept in part is known by its first line, and packed anew.
+        let _ = file.rewind().and_then(|()| file.set_len(0)).and_then(|()| {
+            file.write_all(first_line(of, &packed).as_bytes())?;
+            file.write_all(&packed)
+        });
+        packed
     });
+    // A process that another thread starts holds the file too, until it is another program: closing it alone would not free it at once.
+    let _ = flock(&file, FlockOperation::Unlock);
     packed
+}
+
+/// What `file` has of octets with the checksum `of`; `None`: nothing that is whole.
+fn packed_before(file: &File, of: &str) -> Option<Vec<u8>> {
+    let mut all = Vec::new();
+    file.take(LONGEST).read_to_end(&mut all).ok()?;
+    let packed = all.split_off(all.iter().position(|octet| *octet == b'\n')? + 1);
+    (all == first_line(of, &packed).as_bytes()).then_some(packed)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use measure::lookout::incident::Kind;
 use measure::unit::Nanos;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -273,11 +274,13 @@ pub struct Notice {
     /// Time between two notices of an incident that goes on.
     #[serde(deserialize_with = "time")]
     pub repeat: Nanos,
+    /// Kinds of incidents that receivers are told of. The page, the metrics and the history have all.
+    pub kinds: Vec<Kind>,
 }
 
 impl Default for Notice {
     fn default() -> Self {
-        Self { false_alarms_a_week: 1.0, repeat: Nanos::secs(3_600) }
+        Self { false_alarms_a_week: 1.0, repeat: Nanos::secs(3_600), kinds: Kind::WORSE.to_vec() }
     }
 }
 
@@ -585,6 +588,13 @@ mod tests {
         assert_eq!(serde_json::from_str::<Silence>(&serde_json::to_string(&kept).unwrap()).unwrap(), kept);
     }
 
+    #[test]
+    fn of_what_became_faster_receivers_are_told_where_the_plan_says_so() {
+        let kinds = |text: &str| MonitorPlan::read(&format!("{TWO}{text}"), "plan.toml").unwrap().notice.kinds;
+        assert!(!kinds("").contains(&Kind::Faster) && kinds("").len() == 6, "all others");
+        assert_eq!(kinds("[notice]\nkinds = [\"faster\", \"agent-silent\"]\n"), [Kind::Faster, Kind::AgentSilent]);
+    }
+
     #[test_case("", "measures nothing"; "empty")]
     #[test_case("[measure]\nevery = \"10ms\"\n", "line 2, column 1: 10 ms between requests is less than 100 ms"; "too often")]
     #[test_case("[measure]\nevery = 3\n", "line 2"; "a number for a time")]
@@ -608,6 +618,7 @@ mod tests {
     #[test_case("[[silence]]\nuntil = \"tomorrow\"\n", "`tomorrow` is no time"; "silence until no time")]
     #[test_case("[[silence]]\nuntil = 2026-11-28\nfrom = 2026-11-29\n", "ends before it begins"; "silence backwards")]
     #[test_case("[[silence]]\n", "until"; "silence for ever")]
+    #[test_case("[notice]\nkinds = [\"slow\"]\n", "`slow`"; "notice of no kind")]
     #[test_case("[notice]\nfalse_alarms_a_week = 0\n", "rate of false alarms"; "never wrong")]
     fn what_is_wrong_is_said(text: &str, part: &str) {
         let whole = if text.is_empty() { String::new() } else { format!("{text}{TWO}") };

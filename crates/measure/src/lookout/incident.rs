@@ -23,6 +23,10 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Kinds that mean harm.
+    pub const WORSE: [Self; 6] =
+        [Self::Silent, Self::AgentSilent, Self::Overloaded, Self::Loss, Self::Slower, Self::Tail];
+
     /// Kinds whose evidence grows: a person may accept their new level as usual.
     pub const GRADUAL: [Self; 4] = [Self::Loss, Self::Slower, Self::Faster, Self::Tail];
 

@@ -2,7 +2,7 @@
 //!
 //! A datagram comes with where it is from and when, and what is to leave stands in its place afterwards. Nothing of a datagram is
 //! believed but what its session was granted: a reply is never longer than its packet, and one to an opening is longer by the
-//! session's name and by what was restricted. Sessions, and the openings of each source, have a bound ([`sessions`]).
+//! session's name and by what was restricted. Sessions, and the openings of each source, have a bound (`server/sessions.rs`).
 //!
 //! It behaves as irtt 0.9.0 does, whose packets have to come from where the session was opened, each within the rate that is
 //! granted, and whose bits of the last packets begin anew with one that was overtaken. Not here: sockets, clocks, lines.

@@ -269,11 +269,15 @@ function table(heads, rows) {
   return make('div', { class: 'scroll' }, make('table', {}, make('thead', {}, make('tr', {}, ...heads.map((head) => make('th', { scope: 'col', text: head })))), make('tbody', {}, ...rows)));
 }
 
+const wrong = () => picture.incidents.filter((incident) => incident.kind !== 'faster');
+
 function summary() {
-  const count = picture.incidents.length;
+  const count = wrong().length;
+  const better = picture.incidents.length - count;
   const silent = picture.hosts.filter((host) => host.agent && host.agent.standing !== 'measuring').length;
   const told = silent ? ` ${silent} of ${picture.hosts.filter((host) => host.agent).length} agents do not tell.` : '';
-  const text = count === 0 ? `Nothing is wrong.${told}` : `${count} ${count === 1 ? 'thing is' : 'things are'} wrong.${told}`;
+  const faster = better ? ` ${better} ${better === 1 ? 'change' : 'changes'} for the better.` : '';
+  const text = `${count === 0 ? 'Nothing is' : `${count} ${count === 1 ? 'thing is' : 'things are'}`} wrong.${faster}${told}`;
   return make('h1', { class: count || silent ? 'found' : 'well', text });
 }
 
@@ -349,7 +353,7 @@ function hostsView() {
 }
 
 function wallView() {
-  return [make('div', { class: 'wall' }, summary(), ...faults(), incidentList(picture.incidents))];
+  return [make('div', { class: 'wall' }, summary(), ...faults(), incidentList(wrong()))];
 }
 
 // -- one cell --------------------------------------------------------------------------------------------------------------------------------
@@ -504,7 +508,7 @@ async function show() {
   turn += 1;
   const mine = turn;
   document.getElementById('name').textContent = picture.name || '';
-  document.title = `${picture.incidents.length ? `(${picture.incidents.length}) ` : ''}${picture.name || 'sonde monitor'}`;
+  document.title = `${wrong().length ? `(${wrong().length}) ` : ''}${picture.name || 'sonde monitor'}`;
   clock.textContent = moment(picture.at);
   clock.classList.remove('late');
   const words = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
