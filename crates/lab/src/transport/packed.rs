@@ -109,7 +109,7 @@ pub(super) fn kept(file: &Path, of: &str, pack: impl Fn() -> Vec<u8>) -> Vec<u8>
     packed
 }
 
-/// What `file` has of octets with the checksum `of`; `None`: nothing that is whole.
+/// The packed form in `file` of octets with the checksum `of`; `None`: none that is whole.
 fn packed_before(file: &File, of: &str) -> Option<Vec<u8>> {
     let mut all = Vec::new();
     file.take(LONGEST).read_to_end(&mut all).ok()?;

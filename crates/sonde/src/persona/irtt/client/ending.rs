@@ -53,7 +53,7 @@ impl Call {
 }
 
 impl Ending {
-    /// What the summary begins with; a signal needs no words.
+    /// Beginning of the summary; a signal needs no words.
     pub fn text(&self) -> String {
         match self {
             Self::Cancelled => String::new(),

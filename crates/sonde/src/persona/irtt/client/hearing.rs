@@ -139,7 +139,7 @@ impl<'a, 'b> Hearing<'a, 'b> {
     }
 
     fn monotonic(&self, at: Instant) -> i64 {
-        i64::try_from(at.since(self.start).unwrap_or_default().0).unwrap_or(i64::MAX)
+        at.signed_since(self.start)
     }
 
     fn time(&self, at: Moment) -> Time {

@@ -26,10 +26,10 @@ pub fn senseless(asked: &Parameters) -> Option<String> {
     })
 }
 
-/// What a server grants less of, a sentence each.
+/// Parameters of which a server grants less, a sentence each.
 ///
 /// # Errors
-/// What no server may grant.
+/// Parameters that no server may grant.
 pub fn restrictions(asked: &Parameters, granted: &Parameters) -> Result<Vec<String>, String> {
     let invalid = |what: String| Err(format!("[InvalidServerRestriction] server tried to {what}"));
     let mut all = Vec::new();

@@ -7,7 +7,7 @@ use anstream::ColorChoice;
 use super::*;
 use crate::persona::irtt::client::options;
 
-/// What `play` does with a session of two packets, which began at 1 s of the monotonic clock; and what was heard.
+/// A session of two packets, which began at 1 s of the monotonic clock, as `play` has it, and its text.
 fn session(words: &str, play: impl FnOnce(&mut Hearing<'_, '_>)) -> Heard {
     let words: Vec<String> = format!("-Q {words} db1").split_whitespace().map(str::to_owned).collect();
     let asked = options::parse(&words).unwrap().unwrap();
