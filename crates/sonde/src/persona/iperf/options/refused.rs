@@ -124,7 +124,9 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
             Some("the server is told the mean, and its rate does not vary")
         }
         Key::PermitTimeout if !given.has(Key::Permit) => Some("has no effect without --permit-key"),
-        Key::WriteTimes | Key::NearCongestion if given.has(Key::Reverse) => Some("has no effect with -R: the server writes"),
+        Key::WriteTimes | Key::NearCongestion if given.has(Key::Reverse) => {
+            Some("has no effect with -R: the server writes")
+        }
         Key::Number if given.place(Key::Time) > given.place(Key::Number) => Some("has no effect before -t"),
         Key::Time if !is_server && given.place(Key::Number) > given.place(Key::Time) => Some("has no effect before -n"),
         Key::NearCongestion if bounces => Some("has no effect on --bounceback"),

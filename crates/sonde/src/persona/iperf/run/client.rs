@@ -167,12 +167,7 @@ fn connection(client: &Client, test: &Test, opened: &Opened) -> Connection {
     if let Kind::Bounceback(bounce) = kind {
         let hold_us = u64::from(bounce.hold_ms) * 1_000;
         let bytes = u32::try_from(test.method.traffic.request_bytes().0).unwrap_or(u32::MAX);
-        marks.push(Mark::Bounces {
-            quickack: bounce.quickack,
-            bytes,
-            reply: bounce.reply.unwrap_or(bytes),
-            hold_us,
-        });
+        marks.push(Mark::Bounces { quickack: bounce.quickack, bytes, reply: bounce.reply.unwrap_or(bytes), hold_us });
     }
     let udp = common.transport == Transport::Udp;
     marks.extend((*kind == Kind::Reverse).then_some(Mark::Reverse));
