@@ -39,7 +39,7 @@ pub fn run(course: &Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
     held(&teller).settings(&course.banner(&course.facts()));
     let traffic = &course.test.method.traffic;
     let mut tally = Tally::new(display.interval, (traffic.request_bytes().0, traffic.response_bytes().0));
-    let requests = || measure(course, bounce, &mut tally, &teller);
+    let mut requests = || measure(course, bounce, &mut tally, &teller);
     let (bounced, loaded) = match &beside {
         None => (requests()?, None),
         Some(beside) => {
