@@ -101,7 +101,7 @@ impl View<'_> {
         let size = match seen {
             Seen::Shift(_) => {
                 // Of what shows too little to be named by, the size is no less that of the change.
-                let size = |draw| effect(&self.shifts(drawn.blocks, draw), sized).exp();
+                let size = |draw| effect(&shifts(drawn.blocks, draw), sized).exp();
                 let value = size(&STRAIGHT);
                 let (low, high) = drawn
                     .draws
@@ -167,7 +167,7 @@ impl View<'_> {
                 Seen::Count(sums(blocks, draw).map(|(count, expected)| (count, expected.max(1e-6))).collect())
             }
             _ => {
-                let mut shifts = self.shifts(blocks, draw);
+                let mut shifts = shifts(blocks, draw);
                 for (shift, stream) in shifts.iter_mut().zip(self.streams) {
                     let shows = |shift: f64| {
                         let towards = if kind == Kind::Slower { shift } else { -shift };
@@ -178,11 +178,6 @@ impl View<'_> {
                 Seen::Shift(shifts)
             }
         }
-    }
-
-    /// Mean distance of each cell from its level; absent where it has no step.
-    fn shifts(&self, blocks: &Blocks, draw: &Draw) -> Vec<Option<f64>> {
-        sums(blocks, draw).map(|(sum, count)| (count > 0.0).then(|| sum / count)).collect()
     }
 
     /// Share that was lost, or slow, since a slot.
@@ -286,6 +281,11 @@ fn sums(blocks: &Blocks, draw: &Draw) -> impl Iterator<Item = (f64, f64)> {
     blocks
         .iter()
         .map(|blocks| draw.iter().fold((0.0, 0.0), |sum, block| (sum.0 + blocks[*block].0, sum.1 + blocks[*block].1)))
+}
+
+/// Mean distance of each cell from its level over the blocks of a draw; absent where it has no step.
+fn shifts(blocks: &Blocks, draw: &Draw) -> Vec<Option<f64>> {
+    sums(blocks, draw).map(|(sum, count)| (count > 0.0).then(|| sum / count)).collect()
 }
 
 /// Sum of cells in a slot, or in the step that ended in it.
