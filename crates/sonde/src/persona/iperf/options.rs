@@ -55,6 +55,7 @@ pub struct Asked {
 
 /// End of the test.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
 pub enum Role {
     /// `-s`.
     Server(Server),
