@@ -51,6 +51,15 @@ pub struct View<'a> {
 type Blocks = Vec<[(f64, f64); BLOCKS as usize]>;
 /// Blocks as they were drawn.
 type Draw = [usize; BLOCKS as usize];
+/// Each block once.
+const STRAIGHT: Draw = [0, 1, 2, 3, 4, 5];
+
+/// What is drawn from, since a slot, and how.
+struct Drawn<'a> {
+    since: u64,
+    blocks: &'a Blocks,
+    draws: &'a [Draw],
+}
 
 impl View<'_> {
     /// Parts that explain a change of this kind since about slot `since`. Empty where nothing is seen.
@@ -69,28 +78,19 @@ impl View<'_> {
         let mut rng = Rng::with_seed(since);
         let draws: Vec<Draw> = (0..DRAWS).map(|_| std::array::from_fn(|_| rng.usize(0..BLOCKS as usize))).collect();
         // One after the other: the draws of tens of thousands of cells together would take more memory than all their state.
-        let drawn = || draws.iter().map(|draw| self.seen(kind, &blocks, Some(draw)));
+        let drawn = draws.iter().map(|draw| self.seen(kind, &blocks, Some(draw)));
         let named = |seen: Seen| culprits(self.parts, self.of, &seen).map_or(Vec::new(), |found| found.0);
-        let again: Vec<Vec<usize>> = drawn().map(named).collect();
+        let again: Vec<Vec<usize>> = drawn.map(named).collect();
+        let drawn = Drawn { since, blocks: &blocks, draws: &draws };
         let sure = |part: &usize| again.iter().filter(|names| names.contains(part)).count() >= AGREE;
         if names.is_empty() || !names.iter().all(sure) {
-            return vec![self.describe(kind, None, &everything, since, &seen, drawn())];
+            return vec![self.describe(kind, None, &everything, &seen, &drawn)];
         }
-        names
-            .iter()
-            .map(|part| self.describe(kind, Some(*part), &self.parts[*part].cells, since, &seen, drawn()))
-            .collect()
+        names.iter().map(|part| self.describe(kind, Some(*part), &self.parts[*part].cells, &seen, &drawn)).collect()
     }
 
-    fn describe(
-        &self,
-        kind: Kind,
-        part: Option<usize>,
-        cells: &[CellId],
-        since: u64,
-        seen: &Seen,
-        drawn: impl Iterator<Item = Seen>,
-    ) -> Placed {
+    fn describe(&self, kind: Kind, part: Option<usize>, cells: &[CellId], seen: &Seen, drawn: &Drawn<'_>) -> Placed {
+        let since = drawn.since;
         let moved = |cell: &CellId| match seen {
             Seen::Shift(by) => by[*cell as usize].is_some_and(|shift| shift != 0.0),
             Seen::Count(by) => by[*cell as usize].0 > by[*cell as usize].1,
@@ -99,12 +99,15 @@ impl View<'_> {
         // Where no part has a name, the size is that of the cells that moved.
         let sized = if part.is_some() { cells } else { &affected };
         let size = match seen {
-            Seen::Shift(by) => {
-                let mut draws: Vec<f64> =
-                    drawn.map(|seen| if let Seen::Shift(by) = seen { effect(&by, sized).exp() } else { 1.0 }).collect();
-                draws.sort_unstable_by(f64::total_cmp);
-                let value = effect(by, sized).exp();
-                let (low, high) = (draws[0].min(value), draws[draws.len() - 1].max(value));
+            Seen::Shift(_) => {
+                // Of what shows too little to be named by, the size is no less that of the change.
+                let size = |draw| effect(&shifts(drawn.blocks, draw), sized).exp();
+                let value = size(&STRAIGHT);
+                let (low, high) = drawn
+                    .draws
+                    .iter()
+                    .map(size)
+                    .fold((value, value), |(low, high), size| (low.min(size), high.max(size)));
                 (!sized.is_empty()).then_some(Size::Ratio(Estimate { value, low, high }))
             }
             Seen::Count(_) => self.share(kind, sized, since),
@@ -156,23 +159,24 @@ impl View<'_> {
         self.streams.iter().zip(self.masked).map(of).collect()
     }
 
+    /// What cells show, as far as it shows a change.
     fn seen(&self, kind: Kind, blocks: &Blocks, draw: Option<&Draw>) -> Seen {
-        let straight = std::array::from_fn(|block| block);
-        let draw = draw.unwrap_or(&straight);
-        let sums = blocks.iter().map(|blocks| {
-            draw.iter().fold((0.0, 0.0), |sum, block| (sum.0 + blocks[*block].0, sum.1 + blocks[*block].1))
-        });
+        let draw = draw.unwrap_or(&STRAIGHT);
         match kind {
-            Kind::Loss | Kind::Tail => Seen::Count(sums.map(|(count, expected)| (count, expected.max(1e-6))).collect()),
-            _ => Seen::Shift(
-                sums.zip(self.streams)
-                    .map(|((sum, count), stream)| {
-                        let shift = (count > 0.0).then(|| sum / count)?;
+            Kind::Loss | Kind::Tail => {
+                Seen::Count(sums(blocks, draw).map(|(count, expected)| (count, expected.max(1e-6))).collect())
+            }
+            _ => {
+                let mut shifts = shifts(blocks, draw);
+                for (shift, stream) in shifts.iter_mut().zip(self.streams) {
+                    let shows = |shift: f64| {
                         let towards = if kind == Kind::Slower { shift } else { -shift };
-                        Some(if towards < SHOWS * stream.level.slack() { 0.0 } else { shift })
-                    })
-                    .collect(),
-            ),
+                        if towards < SHOWS * stream.level.slack() { 0.0 } else { shift }
+                    };
+                    *shift = shift.map(shows);
+                }
+                Seen::Shift(shifts)
+            }
         }
     }
 
@@ -270,6 +274,18 @@ impl View<'_> {
         }
         found.into_values().collect()
     }
+}
+
+/// Sums of each cell over the blocks of a draw.
+fn sums(blocks: &Blocks, draw: &Draw) -> impl Iterator<Item = (f64, f64)> {
+    blocks
+        .iter()
+        .map(|blocks| draw.iter().fold((0.0, 0.0), |sum, block| (sum.0 + blocks[*block].0, sum.1 + blocks[*block].1)))
+}
+
+/// Mean distance of each cell from its level over the blocks of a draw; absent where it has no step.
+fn shifts(blocks: &Blocks, draw: &Draw) -> Vec<Option<f64>> {
+    sums(blocks, draw).map(|(sum, count)| (count > 0.0).then(|| sum / count)).collect()
 }
 
 /// Sum of cells in a slot, or in the step that ended in it.

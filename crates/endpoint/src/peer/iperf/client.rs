@@ -54,6 +54,8 @@ pub struct Test {
     pub pace: Option<Pace>,
     /// Varying rate of what we send; the server receives the pace alone. Absent: the rate does not vary.
     pub spread: Option<Spread>,
+    /// A pause behind each write over a connection, in TCP's round trips (`--near-congestion`); absent: none.
+    pub near_congestion: Option<f64>,
     /// A file that each stream over a connection sends, whose end is its end (`-F`).
     pub file: Option<PathBuf>,
     /// The key that connections show (`--permit-key`).
@@ -97,6 +99,7 @@ impl Test {
             quantity: Quantity::Time(Nanos::secs(10)),
             pace: None,
             spread: None,
+            near_congestion: None,
             file: None,
             key: None,
             write_times: false,

@@ -1,4 +1,5 @@
-//! A way whose calls wait for a rate that varies (`-b mean,deviation`). The engine lets it go back to back.
+//! Ways whose calls wait for something else than the engine's schedule: for a rate that varies (`-b mean,deviation`), or for a
+//! part of a round trip (`--near-congestion`).
 
 use measure::throughput::Sight;
 use measure::unit::{Instant, Nanos};
@@ -60,4 +61,100 @@ impl<B: Bulk> Bulk for Varied<B> {
     }
 
     by_the_machines_clocks!();
+}
+
+/// A way that pauses behind each write for a number of TCP's round trips, so that the path empties meanwhile.
+#[derive(Debug)]
+pub struct Paused<B> {
+    /// The way itself.
+    pub way: B,
+    round_trips: f64,
+    /// Octets of a write, and those of it that are still to be written.
+    size: u64,
+    left: u64,
+    until: Instant,
+}
+
+impl<B> Paused<B> {
+    /// `way`, with a pause of so many round trips behind each `size` octets.
+    pub fn new(way: B, size: usize, round_trips: f64) -> Self {
+        let size = size as u64;
+        Self { way, round_trips, size, left: size, until: Instant(0) }
+    }
+}
+
+impl<B: Bulk> Bulk for Paused<B> {
+    fn call(&mut self) -> Result<Call, Fault> {
+        let now = Monotonic::now();
+        if now < self.until {
+            pace::sleep_until(self.until.min(now.after(GLANCE)));
+            return Ok(Call::Nothing);
+        }
+        let called = self.way.call()?;
+        if let Call::Moved(octets) = called {
+            self.left = self.left.saturating_sub(octets as u64);
+            if self.left == 0 {
+                self.left = self.size;
+                let round_trip = self.way.sight().tcp.and_then(|tcp| tcp.rtt_ns).unwrap_or_default();
+                self.until = Monotonic::now().after(Nanos((round_trip.0 as f64 * self.round_trips) as u64));
+            }
+        }
+        Ok(called)
+    }
+
+    fn sight(&mut self) -> Sight {
+        self.way.sight()
+    }
+
+    fn begin(&mut self) -> Sight {
+        self.way.begin()
+    }
+
+    fn total(&mut self) -> Sight {
+        self.way.total()
+    }
+
+    by_the_machines_clocks!();
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::interval::glance::TcpGlance;
+
+    use super::*;
+
+    /// A way that half a write fits into at a time, over a path of 10 ms.
+    struct Halves;
+
+    impl Bulk for Halves {
+        fn call(&mut self) -> Result<Call, Fault> {
+            Ok(Call::Moved(50))
+        }
+
+        fn sight(&mut self) -> Sight {
+            let tcp = TcpGlance { rtt_ns: Some(Nanos::millis(10)), ..TcpGlance::default() };
+            Sight { tcp: Some(tcp), ..Sight::default() }
+        }
+
+        fn begin(&mut self) -> Sight {
+            self.sight()
+        }
+
+        fn total(&mut self) -> Sight {
+            self.sight()
+        }
+
+        by_the_machines_clocks!();
+    }
+
+    #[test]
+    fn half_a_round_trip_lies_between_two_writes() {
+        let mut paused = Paused::new(Halves, 100, 0.5);
+        let began = Monotonic::now();
+        for _ in 0..4 {
+            while let Call::Nothing = paused.call().unwrap() {}
+            assert!(matches!(paused.call(), Ok(Call::Moved(50))), "no pause within a write");
+        }
+        assert!(Monotonic::now().since(began) >= Some(Nanos::millis(15)));
+    }
 }

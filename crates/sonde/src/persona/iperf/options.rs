@@ -55,6 +55,7 @@ pub struct Asked {
 
 /// End of the test.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
 pub enum Role {
     /// `-s`.
     Server(Server),
@@ -147,6 +148,23 @@ pub struct Client {
     pub prefetch: Option<u32>,
     /// `--tcp-quickack`.
     pub quick_acks: bool,
+    /// `--near-congestion`: a pause behind each write of so many of TCP's round trips.
+    pub near_congestion: Option<f64>,
+    /// `--working-load`: streams beside the requests of `--bounceback`.
+    pub load: Option<Load>,
+}
+
+/// Streams beside requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Their direction, as that of a test of streams alone.
+    pub kind: Kind,
+    /// Their number.
+    pub streams: u32,
+    /// `--working-load-cca`: TCP's congestion control.
+    pub congestion: Option<String>,
+    /// `--bounceback-txdelay`: the requests begin so much later.
+    pub delay: Nanos,
 }
 
 /// Task of a client.
@@ -398,7 +416,13 @@ pub fn parse(words: &[String], variable: impl Fn(&str) -> Option<String>) -> Res
     let (role, own) = if is_server {
         (Role::Server(server::read(&reading, common)?), Own::default())
     } else {
-        (Role::Client(client::read(&reading, common)?), either_end::own(&reading))
+        let (client, own) = (client::read(&reading, common)?, either_end::own(&reading));
+        if client.load.is_some() && (own.json || own.record.is_some()) {
+            return Err(reading::conflict(
+                "option of --working-load does not go with --json and --record: a record of the requests would pass for one without a load",
+            ));
+        }
+        (Role::Client(client), own)
     };
     Ok(Asked { role, own, notes: reading.notes })
 }

@@ -131,6 +131,36 @@ fn requests_are_answered() {
     });
 }
 
+/// By the name that the original of either version knows. What flows beside is told of by the client, whichever it is, and a server has a connection more
+/// for each stream.
+#[test_case("up", "[  2] 0.0000-"; "to the server")]
+#[test_case("down", "[ *2] 0.0000-"; "from the server")]
+#[test_case("bidir", "[ *2] 0.0000-"; "both ways")]
+fn requests_go_beside_a_load(way: &str, row: &str) {
+    each(|client, server| {
+        let running = Server::start(server, "");
+        let words = "-t 0.6 -i 0.3 --bounceback=3 --bounceback-period 0.2 --bounceback-congest";
+        let ended = client.client(&format!("-c 127.0.0.1 -p {} {words}={way},2", running.port));
+        ended_well(&ended, (client, server));
+        assert!(ended.stdout.contains("-PDF: bin(w=100us):cnt("), "{client} against {server}: {}", ended.told());
+        let theirs = running.end();
+        let connected = theirs.stdout.lines().filter(|line| line.contains(" connected with ")).count();
+        assert_eq!(connected, 3, "{client} against {server}: {}", theirs.told());
+        if client == End::Ours {
+            let told = ended.stdout.lines().rfind(|line| line.starts_with(row)).unwrap_or_default();
+            assert!(told.contains("Bytes") && !told.contains(" 0.00 Bytes"), "against {server}: {}", ended.told());
+        }
+    });
+}
+
+#[test]
+fn a_load_that_nobody_takes_ends_the_requests() {
+    let port = port::free();
+    let ended = End::Ours.client(&format!("-c 127.0.0.1 -p {port} --bounceback --working-load=down,3 -t 600"));
+    assert_eq!(ended.code, Some(1), "{}", ended.told());
+    assert!(ended.stderr.starts_with("tcp connect failed: Connection refused\n"), "{}", ended.told());
+}
+
 #[test]
 fn trip_times_are_told_by_the_server() {
     each(|client, server| {

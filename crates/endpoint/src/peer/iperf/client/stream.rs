@@ -29,7 +29,7 @@ use crate::link::clockwork::poll_one;
 use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::datagram::{Aim, Flowing};
 use crate::peer::iperf::tcp::{self, Reader, Writer};
-use crate::peer::iperf::varied::Varied;
+use crate::peer::iperf::varied::{Paused, Varied};
 use crate::session::scene::{Nobody, Scene};
 use crate::session::threads::{self, Post};
 use crate::stop::Stop;
@@ -172,9 +172,22 @@ fn plan<'a>(test: &Test, post: &Post<'a>, halt: &'a Stop) -> Plan<'a> {
 /// Runs the engine on what we send.
 fn run_sender<B: Bulk>(way: B, test: &Test, halt: &Stop, post: Post<'_>) -> (B, StreamCount, crate::engine::Ended) {
     let plan = plan(test, &post, halt);
-    let Some(spread) = test.spread else { return run(way, &plan, post) };
-    let (varied, count, ended) = run(Varied::new(way, spread), &plan, post);
-    (varied.way, count, ended)
+    match (test.spread, test.near_congestion) {
+        (None, None) => run(way, &plan, post),
+        (Some(spread), None) => {
+            let (varied, count, ended) = run(Varied::new(way, spread), &plan, post);
+            (varied.way, count, ended)
+        }
+        (None, Some(round_trips)) => {
+            let (paused, count, ended) = run(Paused::new(way, test.size(), round_trips), &plan, post);
+            (paused.way, count, ended)
+        }
+        (Some(spread), Some(round_trips)) => {
+            let paused = Paused::new(Varied::new(way, spread), test.size(), round_trips);
+            let (paused, count, ended) = run(paused, &plan, post);
+            (paused.way.way, count, ended)
+        }
+    }
 }
 
 /// Runs the engine; what it counted is of one stream.

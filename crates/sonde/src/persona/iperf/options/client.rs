@@ -6,7 +6,7 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf::options::reading::{Reading, conflict};
 use crate::persona::iperf::options::table::Key;
 use crate::persona::iperf::options::{
-    Amount, Bounceback, Client, Common, Kind, LENGTH, PORT, Rate, Start, Transport, UDP_RATE, number, server,
+    Amount, Bounceback, Client, Common, Kind, LENGTH, Load, PORT, Rate, Start, Transport, UDP_RATE, number, server,
 };
 use crate::persona::number::whole;
 
@@ -16,6 +16,8 @@ const MOST_STREAMS: u32 = 1_024;
 pub(super) const SHORTEST_BOUNCE: u32 = 68;
 /// The longest, which a server holds in memory.
 const LONGEST_BOUNCE: u32 = 1 << 20;
+/// The longest pause of `--near-congestion`, in round trips.
+const MOST_ROUND_TRIPS: f64 = 1_000.0;
 /// As much as a socket's buffer can be.
 const LARGEST_PREFETCH: u32 = 1 << 30;
 
@@ -52,6 +54,8 @@ pub(super) fn read(reading: &Reading, mut common: Common) -> Result<Client, Answ
         hops: reading.whole(Key::Ttl, 1..=255)?.and_then(|hops| u8::try_from(hops).ok()),
         prefetch,
         quick_acks: reading.has(Key::Quickack) && !reading.has(Key::Udp),
+        near_congestion: near_congestion(reading)?,
+        load: if let Kind::Bounceback(_) = kind { load(reading)? } else { None },
         kernel_rate: reading.value(Key::FqRate, bytes_or_bits, "takes bits a second, as 10m")?,
         kind,
         common,
@@ -84,6 +88,38 @@ pub(super) fn rate(reading: &Reading) -> Result<(Option<Rate>, Option<u64>), Ans
 fn bytes_or_bits(text: &str) -> Option<u64> {
     let value = number::amount(text).filter(|rate| *rate > 0)?;
     Some(if text.ends_with(['K', 'M', 'G']) { value.checked_mul(8)? } else { value })
+}
+
+/// `--near-congestion`: half a round trip where nothing is said.
+fn near_congestion(reading: &Reading) -> Result<Option<f64>, Answer> {
+    if !reading.has(Key::NearCongestion) || reading.has(Key::Udp) || reading.has(Key::Reverse) {
+        return Ok(None);
+    }
+    let weight = |text: &str| text.parse().ok().filter(|weight| (0.0..=MOST_ROUND_TRIPS).contains(weight));
+    let takes = format!("takes a number of round trips from 0 to {MOST_ROUND_TRIPS}, as 0.5");
+    reading.value(Key::NearCongestion, weight, &takes).map(|weight| weight.or(Some(0.5)))
+}
+
+/// `--working-load`, which 2.1 calls `--bounceback-congest`: one stream in both directions where nothing is said.
+fn load(reading: &Reading) -> Result<Option<Load>, Answer> {
+    let Some(key) = [Key::WorkingLoad, Key::Congest].into_iter().find(|key| reading.has(*key)) else { return Ok(None) };
+    let takes = "takes up, down or bidir, and a number of streams behind a comma, as down,4";
+    let (kind, streams) = reading.value(key, way_and_streams, takes)?.unwrap_or((Kind::FullDuplex, 1));
+    let congestion = reading.text(Key::WorkingLoadCongestion).map(str::to_owned);
+    let delay = reading.seconds(Key::BouncebackDelay)?.unwrap_or_default();
+    Ok(Some(Load { kind, streams, congestion, delay }))
+}
+
+fn way_and_streams(text: &str) -> Option<(Kind, u32)> {
+    let (way, streams) = text.split_once(',').unwrap_or((text, "1"));
+    let kind = match way {
+        "up" => Kind::Upload,
+        "down" => Kind::Reverse,
+        "bidir" | "" => Kind::FullDuplex,
+        _ => return None,
+    };
+    let streams = whole::<u64>(streams).and_then(|streams| u32::try_from(streams).ok())?;
+    (1..=MOST_STREAMS).contains(&streams).then_some((kind, streams))
 }
 
 fn kind(reading: &Reading) -> Result<Kind, Answer> {

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use crate::persona::iperf::options::table::{Entry, Given, Key, Side};
 
 const FRAMES: &str = "frames are not sent here, and 2.1 and 2.2 do not understand each other's: -b with a deviation varies a rate, and `sonde load` replays a trace";
-const LOAD: &str = "no load runs beside the requests: start it as a client of its own, or see `sonde load`";
 const NEXT: &str = "streams of one run go to one place from one address: start one client for each";
 const INPUT: &str = "what comes by a pipe has no length that could be told: put it into a file, and name that by -F";
 
@@ -49,16 +48,12 @@ pub fn why(key: Key) -> Option<&'static str> {
         Key::RxWindowClamp => "the window is not clamped here: -w bounds the buffer, and so the window",
         Key::SumDestination => "sums are made by client here: leave it away",
         Key::Isochronous | Key::Ipg | Key::BurstPeriod | Key::BurstSize => FRAMES,
-        Key::Congest | Key::WorkingLoad | Key::WorkingLoadCongestion => LOAD,
         Key::TxDelay => "packets are not held back here: `sonde forward` delays what passes it",
         Key::RetryTime => "a second lies between two tries here: leave it away",
         Key::FqStep => "the kernel's rate stays as --fq-rate says: leave it away",
         Key::ExchangeTimeout => "a header is waited for four seconds here: leave it away",
         Key::IncrDestination | Key::IncrDestinationPort | Key::IncrSource | Key::IncrSourcePort => NEXT,
         Key::Stdin => INPUT,
-        Key::NearCongestion => {
-            "is an experiment of the original, a pause of half a round trip behind each write: no write pauses here, and -b or --fq-rate slow a sender"
-        }
         Key::LocalOnly => "routes are not gone around here: leave it away",
         Key::UdpL4s => "congestion marks are not answered here: over TCP -Z prague does so, where the kernel has it",
         Key::SuggestWindow => "suggests nothing in the original either: leave it away",
@@ -96,7 +91,11 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
         Key::BouncebackNoQuickack,
         Key::BouncebackRequest,
         Key::BouncebackReply,
+        Key::WorkingLoad,
+        Key::Congest,
     ];
+    let of_load = [Key::WorkingLoadCongestion, Key::BouncebackDelay];
+    let loads = bounces && (given.has(Key::WorkingLoad) || given.has(Key::Congest));
     let of_tcp = [
         Key::Mss,
         Key::Nodelay,
@@ -106,6 +105,7 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
         Key::WritePrefetch,
         Key::Quickack,
         Key::WriteTimes,
+        Key::NearCongestion,
     ];
     match entry.key {
         Key::SingleUdp => Some("has no effect: flows do not hold each other up here"),
@@ -124,9 +124,13 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
             Some("the server is told the mean, and its rate does not vary")
         }
         Key::PermitTimeout if !given.has(Key::Permit) => Some("has no effect without --permit-key"),
-        Key::WriteTimes if given.has(Key::Reverse) => Some("has no effect with -R: the server writes"),
+        Key::WriteTimes | Key::NearCongestion if given.has(Key::Reverse) => {
+            Some("has no effect with -R: the server writes")
+        }
         Key::Number if given.place(Key::Time) > given.place(Key::Number) => Some("has no effect before -t"),
         Key::Time if !is_server && given.place(Key::Number) > given.place(Key::Time) => Some("has no effect before -n"),
+        Key::NearCongestion if bounces => Some("has no effect on --bounceback"),
+        key if of_load.contains(&key) && !loads => Some("has no effect without --working-load"),
         key if of_bounce.contains(&key) && !bounces => Some("has no effect without --bounceback"),
         key if of_tcp.contains(&key) && given.has(Key::Udp) => Some("has no effect on UDP"),
         Key::NoUdpFin if !given.has(Key::Udp) => Some("has no effect without -u"),

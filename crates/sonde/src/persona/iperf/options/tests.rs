@@ -104,6 +104,33 @@ fn nothing_asked_of_a_client() {
     assert_eq!((display.unit, display.interval, display.decimals), (Unit::Bits, None, 4));
 }
 
+#[test_case("--working-load", &[(Kind::FullDuplex, 1)]; "as usual")]
+#[test_case("--working-load=down,4", &[(Kind::Reverse, 4)]; "from the server")]
+#[test_case("--bounceback-congest=up", &[(Kind::Upload, 1)]; "by the older name")]
+#[test_case("--working-load=,2", &[(Kind::FullDuplex, 2)]; "a number alone")]
+#[test_case("", &[]; "none")]
+fn a_load_goes_beside_requests(line: &str, expected: &[(Kind, u32)]) {
+    let load = client(&format!("-c h --bounceback {line}")).load;
+    assert_eq!(Vec::from_iter(load.map(|load| (load.kind, load.streams))), expected);
+    let alone = asked(&format!("-c h {line}"));
+    assert_eq!(alone.notes.len(), usize::from(!line.is_empty()), "{:?}", alone.notes);
+}
+
+#[test]
+fn a_load_has_its_congestion_control_and_its_lead() {
+    let words = "-c h --bounceback --working-load --working-load-cca reno --bounceback-txdelay 1.5";
+    let load = client(words).load.unwrap();
+    assert_eq!((load.congestion.as_deref(), load.delay), (Some("reno"), Nanos::millis(1_500)));
+}
+
+#[test_case("--near-congestion", Some(0.5); "half a round trip")]
+#[test_case("--near-congestion=2", Some(2.0); "two")]
+#[test_case("--near-congestion -R", None; "of a reader")]
+#[test_case("--near-congestion -u", None; "of datagrams")]
+fn writes_pause(line: &str, expected: Option<f64>) {
+    assert_eq!(client(&format!("-c h {line}")).near_congestion, expected);
+}
+
 #[test]
 fn datagrams_have_a_rate_and_a_size_of_their_own() {
     let asked = client("-u -c db1");

@@ -75,7 +75,8 @@ pub struct Sending<'a> {
 /// A client's settings.
 pub fn client(client: &Client, sending: &Sending<'_>) -> String {
     let Client { common, host, port, streams, .. } = client;
-    let place = Place { host, port: *port, streams: *streams };
+    let load = client.load.as_ref().map_or(0, |load| load.streams);
+    let place = Place { host, port: *port, streams: *streams, load };
     let mut text = connecting(common, &place, sending.pid);
     if let Kind::ConnectOnly(_) = client.kind {
         text += "TCP three-way-handshake (3WHS) only\n";
@@ -131,6 +132,8 @@ pub struct Place<'a> {
     pub port: u16,
     /// Streams.
     pub streams: u32,
+    /// Streams beside requests.
+    pub load: u32,
 }
 
 fn connecting(common: &Common, place: &Place<'_>, pid: u32) -> String {
@@ -143,8 +146,7 @@ fn connecting(common: &Common, place: &Place<'_>, pid: u32) -> String {
             let _ = write!(text, " via {device}");
         }
         let _ = match common.display.form {
-            // No load runs beside.
-            Form::V2_2_1 => write!(text, " ({}/0 flows/load)", place.streams),
+            Form::V2_2_1 => write!(text, " ({}/{} flows/load)", place.streams, place.load),
             _ => write!(text, " ({} flows)", place.streams),
         };
     }

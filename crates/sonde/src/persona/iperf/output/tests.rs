@@ -224,7 +224,7 @@ fn connecting(run: &Transcript, block: &str) -> Option<String> {
         }
         (Some(client), _) => Some(banner::client(&client, &sending(&client.common))),
         (_, Some(server)) => {
-            let place = Place { host: "127.0.0.1", port: port(block), streams: 1 };
+            let place = Place { host: "127.0.0.1", port: port(block), streams: 1, load: 0 };
             // Whose rate that is: 5m in the one transcript of UDP that has it.
             Some(banner::connecting_back(&server.common, &place, Some(Rate::Bits(5_000_000)), &sending(&server.common)))
         }

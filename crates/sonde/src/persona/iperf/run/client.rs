@@ -3,6 +3,7 @@
 pub mod bounce;
 pub mod connect;
 pub mod home;
+pub mod load;
 pub mod record;
 pub mod streams;
 pub mod task;
@@ -118,46 +119,6 @@ impl Course<'_> {
         place::fresh(self.test.server, self.test.datagrams, &self.test.method.socket)
     }
 
-    /// The line of a connection.
-    fn connection(&self, opened: &Opened) -> Connection {
-        let Client { common, kind, .. } = self.client;
-        let mut marks: Vec<Mark> = self.client.prefetch.map(Mark::Prefetch).into_iter().collect();
-        if let Kind::Bounceback(bounce) = kind {
-            let hold_us = u64::from(bounce.hold_ms) * 1_000;
-            let bytes = u32::try_from(self.test.method.traffic.request_bytes().0).unwrap_or(u32::MAX);
-            marks.push(Mark::Bounces {
-                quickack: bounce.quickack,
-                bytes,
-                reply: bounce.reply.unwrap_or(bytes),
-                hold_us,
-            });
-        }
-        let udp = common.transport == Transport::Udp;
-        marks.extend((*kind == Kind::Reverse).then_some(Mark::Reverse));
-        marks.extend((*kind == Kind::FullDuplex).then_some(Mark::FullDuplex));
-        marks.extend((udp && *kind == Kind::FullDuplex || self.client.no_report).then_some(Mark::NoUdpFin));
-        marks.extend(self.client.trip_times.then_some(Mark::TripTimes));
-        let enhanced = common.display.enhanced;
-        let named = common.congestion.clone().filter(|_| !udp && common.display.form == Form::V2_2_1);
-        marks.extend(named.map(Mark::Congestion));
-        marks.extend(common.tos.filter(|octet| enhanced && *octet > 0).map(Mark::Service));
-        marks.extend(self.client.quick_acks.then_some(Mark::QuickAcks));
-        let tells_tcp = enhanced || common.display.form != Form::V2_2_1;
-        marks.extend(opened.tcp.as_ref().filter(|_| tells_tcp).and_then(tcp_mark));
-        if enhanced || matches!(kind, Kind::ConnectOnly(_)) {
-            marks.extend((!udp).then_some(Mark::Connected(opened.connecting)));
-            let now = moment::shown(record::zoned(), common.display.utc);
-            marks.push(Mark::On(moment::spoken(&now, common.display.form)));
-        }
-        Connection {
-            tag: Tag::Stream(opened.stream + 1),
-            local: opened.local,
-            device: common.bind.device.clone().filter(|_| enhanced),
-            peer: opened.remote,
-            marks,
-        }
-    }
-
     /// Reason for which a test did not come to anything, in the original's words where it has some.
     fn not_run(&self, error: EndpointError) -> Answer {
         let reached = self.client.common.transport == Transport::Tcp && error.step == Step::ConnectData;
@@ -196,6 +157,41 @@ impl Course<'_> {
 
     fn server(&self) -> SocketAddr {
         self.test.server
+    }
+}
+
+/// The line of a connection of this client's test.
+fn connection(client: &Client, test: &Test, opened: &Opened) -> Connection {
+    let Client { common, kind, .. } = client;
+    let mut marks: Vec<Mark> = client.prefetch.map(Mark::Prefetch).into_iter().collect();
+    if let Kind::Bounceback(bounce) = kind {
+        let hold_us = u64::from(bounce.hold_ms) * 1_000;
+        let bytes = u32::try_from(test.method.traffic.request_bytes().0).unwrap_or(u32::MAX);
+        marks.push(Mark::Bounces { quickack: bounce.quickack, bytes, reply: bounce.reply.unwrap_or(bytes), hold_us });
+    }
+    let udp = common.transport == Transport::Udp;
+    marks.extend((*kind == Kind::Reverse).then_some(Mark::Reverse));
+    marks.extend((*kind == Kind::FullDuplex).then_some(Mark::FullDuplex));
+    marks.extend((udp && *kind == Kind::FullDuplex || client.no_report).then_some(Mark::NoUdpFin));
+    marks.extend(client.trip_times.then_some(Mark::TripTimes));
+    let enhanced = common.display.enhanced;
+    let named = common.congestion.clone().filter(|_| !udp && common.display.form == Form::V2_2_1);
+    marks.extend(named.map(Mark::Congestion));
+    marks.extend(common.tos.filter(|octet| enhanced && *octet > 0).map(Mark::Service));
+    marks.extend(client.quick_acks.then_some(Mark::QuickAcks));
+    let tells_tcp = enhanced || common.display.form != Form::V2_2_1;
+    marks.extend(opened.tcp.as_ref().filter(|_| tells_tcp).and_then(tcp_mark));
+    if enhanced || matches!(kind, Kind::ConnectOnly(_)) {
+        marks.extend((!udp).then_some(Mark::Connected(opened.connecting)));
+        let now = moment::shown(record::zoned(), common.display.utc);
+        marks.push(Mark::On(moment::spoken(&now, common.display.form)));
+    }
+    Connection {
+        tag: Tag::Stream(opened.stream + 1),
+        local: opened.local,
+        device: common.bind.device.clone().filter(|_| enhanced),
+        peer: opened.remote,
+        marks,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Requests and replies of a client: what is told while they go on, and at their end.
 
+use std::sync::{Mutex, PoisonError};
+
 use endpoint::engine::Ended;
 use endpoint::peer::iperf::client::Told;
 use endpoint::peer::iperf::client::bounce::{self as peer, Asked, Bounced};
@@ -15,7 +17,8 @@ use crate::persona::iperf::output::failure;
 use crate::persona::iperf::output::heading::Heading;
 use crate::persona::iperf::output::histogram::Histogram;
 use crate::persona::iperf::output::line::{Carried, Moments, Span, Tag};
-use crate::persona::iperf::run::client::{Course, record};
+use crate::persona::iperf::run::client::load::{Beside, held};
+use crate::persona::iperf::run::client::{Course, connection, record};
 use crate::persona::iperf::run::parts::moments;
 use crate::persona::iperf::run::teller::Teller;
 
@@ -30,21 +33,44 @@ const TAG: Tag = Tag::Stream(1);
 /// The text that is printed in place of a result, or behind one that is worth nothing.
 pub fn run(course: &Course<'_>, bounce: Bounceback) -> Result<Exit, Answer> {
     let display = &course.client.common.display;
-    let mut teller = Teller::new(display, false, record::zoned, course.print());
-    teller.settings(&course.banner(&course.facts()));
+    let beside = Beside::of(course)?;
+    let sums = beside.as_ref().is_some_and(Beside::are_several);
+    let teller = Mutex::new(Teller::new(display, sums, record::zoned, course.print()));
+    held(&teller).settings(&course.banner(&course.facts()));
     let traffic = &course.test.method.traffic;
     let mut tally = Tally::new(display.interval, (traffic.request_bytes().0, traffic.response_bytes().0));
-    let asked = Asked { hold_us: bounce.hold_ms.saturating_mul(1_000), late_acks: !bounce.quickack };
-    let bounced = peer::measure(&course.test, asked, &course.stop, &mut |told| match told {
-        Told::Open(opened) => teller.connection(&course.connection(opened)),
-        Told::Measured(event) => tally.hear(&event, &mut teller),
-        Told::Back(_) => {}
-    });
-    let bounced = bounced.map_err(|error| course.not_run(error))?;
+    let mut requests = || measure(course, bounce, &mut tally, &teller);
+    let (bounced, loaded) = match &beside {
+        None => (requests()?, None),
+        Some(beside) => {
+            let (bounced, loaded) = beside.around(course, &teller, requests)?;
+            (bounced, Some((loaded, beside)))
+        }
+    };
+    let mut teller = teller.into_inner().unwrap_or_else(PoisonError::into_inner);
     tell(course, &mut teller, &mut tally, &bounced);
-    let fault = fault(course, &bounced);
+    let mut fault = fault(course, &bounced);
+    if let Some((mut loaded, beside)) = loaded {
+        loaded.tell(&mut teller, course);
+        fault = fault.or_else(|| loaded.fault(beside, course));
+    }
     let document = course.keeping.deliver(|| Ok(record::of_bounces(course, bounced)))?;
     course.end(document, fault)
+}
+
+fn measure(
+    course: &Course<'_>,
+    bounce: Bounceback,
+    tally: &mut Tally,
+    teller: &Mutex<Teller<'_>>,
+) -> Result<Bounced, Answer> {
+    let asked = Asked { hold_us: bounce.hold_ms.saturating_mul(1_000), late_acks: !bounce.quickack };
+    let bounced = peer::measure(&course.test, asked, &course.stop, &mut |told| match told {
+        Told::Open(opened) => held(teller).connection(&connection(course.client, &course.test, opened)),
+        Told::Measured(event) => tally.hear(&event, &mut held(teller)),
+        Told::Back(_) => {}
+    });
+    bounced.map_err(|error| course.not_run(error))
 }
 
 fn tell(course: &Course<'_>, teller: &mut Teller<'_>, tally: &mut Tally, bounced: &Bounced) {

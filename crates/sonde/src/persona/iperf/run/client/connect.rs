@@ -7,7 +7,7 @@ use endpoint::stop::GLANCE;
 
 use crate::exit::Exit;
 use crate::persona::answer::Answer;
-use crate::persona::iperf::run::client::{Course, record};
+use crate::persona::iperf::run::client::{Course, connection, record};
 use crate::persona::iperf::run::teller::Teller;
 
 /// Connections that are made where no number was said.
@@ -27,7 +27,7 @@ pub fn run(course: &Course<'_>, count: Option<u32>) -> Result<Exit, Answer> {
             break;
         }
         let opened = peer::connect(&course.test, &course.stop).map_err(|error| course.not_run(error))?;
-        teller.connection(&course.connection(&opened));
+        teller.connection(&connection(course.client, &course.test, &opened));
         let last = number + 1 == count.unwrap_or(USUAL);
         let until = began.after(display.interval.filter(|_| !last).unwrap_or_default());
         while Monotonic::now() < until && !course.stop.requested() {

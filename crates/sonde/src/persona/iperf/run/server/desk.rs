@@ -201,7 +201,12 @@ impl Desk {
             length: common.bytes(began.peer.is_ipv6()),
             pid: std::process::id(),
         };
-        banner::connecting_back(common, &Place { host: &host, port: began.peer.port(), streams: 1 }, rate, &sending)
+        banner::connecting_back(
+            common,
+            &Place { host: &host, port: began.peer.port(), streams: 1, load: 0 },
+            rate,
+            &sending,
+        )
     }
 
     fn connection(&self, began: &Began, tag: Tag, wish: Option<&Wish>) -> Connection {
