@@ -4,6 +4,7 @@
 //! time of our end, for both ends: one clock; of a receiving peer over its own time where that is longer, for a queue on the path lets
 //! go of what it holds after our end is done. Invariant: the intervals of a stream add up to the total of our end.
 
+pub mod change;
 pub mod detail;
 pub mod latency;
 pub mod limit;

@@ -19,6 +19,7 @@ use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
 use crate::outcome::periodic::Periodic;
 use crate::outcome::stalls::Stalls;
+use crate::throughput::change::RateChange;
 use crate::throughput::silence::Silence;
 use crate::unit::{Bytes, Nanos};
 use crate::wire::finding::Subject;
@@ -130,6 +131,18 @@ pub enum Warning {
         /// Number of CPUs on which that end may run.
         cpus: u32,
     },
+    /// Times grew while fewer requests were answered in time than were offered, and others late: they wait in a queue.
+    Overtaken {
+        /// Requests a second by the schedule.
+        offered_per_s: f64,
+        /// Requests a second that were answered in time.
+        answered_per_s: f64,
+    },
+    /// The rate of a stream has two levels, one after the other.
+    RateChanged {
+        /// Both, and the time of the change.
+        change: RateChange,
+    },
     /// The rate of a stream counts its start, in which it was slower.
     StartIncluded {
         /// From its start until it was steady, nanoseconds.
@@ -174,7 +187,7 @@ pub enum Warning {
         /// In how long a time, nanoseconds.
         watched_ns: Nanos,
     },
-    /// Replies of a program came in parts, with a pause between them that ended when this host acknowledged the first.
+    /// Replies of a program came in parts, with a pause between them as long as this host delays an acknowledgement.
     HeldReplies {
         /// Such replies, a count.
         count: u64,

@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Tells that something was not tested, and why: on standard error, and in the file that `SONDE_SKIPS` names, from
 /// which `make test` prints its closing list. The caller returns from its test afterwards.
@@ -19,6 +20,15 @@ pub fn aloud(reason: &str) {
     if let Ok(file) = std::env::var("SONDE_SKIPS") {
         append(Path::new(&file), reason);
     }
+}
+
+/// Returns true where a program is installed; where not, that is said aloud.
+pub fn installed(program: &str, package: &str, what: &str) -> bool {
+    let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
+    if !there {
+        aloud(&format!("{what}: {program} is not installed ({package})"));
+    }
+    there
 }
 
 fn append(file: &Path, reason: &str) {

@@ -337,7 +337,8 @@ impl<'a, L: Link, W: Wire> Lockstep<'a, L, W> {
     /// Handles a message that is not the answer awaited: late, a duplicate, or a stray.
     #[cold]
     fn unexpected(&mut self, reading: Reading, seq: u64) {
-        let Reading::Reply(number) = reading else { return self.recorder.stray() };
+        // A refusal that comes too late is a late reply too: somebody asked for it.
+        let (Reading::Reply(number) | Reading::Refused(number)) = reading else { return self.recorder.stray() };
         if self.base <= number && number < seq {
             self.recorder.heard(self.flow.link.now());
         }

@@ -93,7 +93,7 @@ pub struct Door {
 }
 
 /// Times of the steps before the first request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opened {
     /// The handshake of TCP; absent where the clock went back.
     pub connect: Option<Nanos>,
@@ -103,6 +103,8 @@ pub struct Opened {
     pub tls: Option<Facts>,
     /// The words of the protocol before requests; absent where it has none.
     pub prologue: Option<Nanos>,
+    /// The first request, which is in no distribution; absent where none went before the others.
+    pub trial: Option<Nanos>,
 }
 
 /// Reason for which the octets of a connection led to no reply.
@@ -161,6 +163,10 @@ pub struct Framed<S: Speech> {
     read: u64,
     /// A reply of which a part has come.
     parted: Option<Parted>,
+    /// Set once a reply has come in parts with the pause of a delayed acknowledgement: from then on acknowledgements are counted.
+    suspected: bool,
+    /// Acknowledgements without data that this host had sent when the latest request left; absent where they are not counted.
+    acknowledged: Option<u32>,
     /// Replies that answer no request and that the engine has not been told of.
     unasked: u64,
     /// Set where a part of a reply was there before the only request that is out was sent: that reply is to none.
@@ -241,6 +247,8 @@ impl<S: Speech> Framed<S> {
             starved: true,
             read: 0,
             parted: None,
+            suspected: false,
+            acknowledged: None,
             unasked: 0,
             early: false,
             by_order: false,
@@ -260,7 +268,7 @@ impl<S: Speech> Framed<S> {
             declined: 0,
             not_before: Instant(0),
             heard: Instant(0),
-            opened: Opened { connect, secured: None, tls: None, prologue: None },
+            opened: Opened { connect, ..Opened::default() },
             hello,
             handshake: None,
             former: None,
@@ -484,8 +492,9 @@ impl<S: Speech> Link for Framed<S> {
             return Ok(self.tell_unasked(buffer));
         }
         if self.spent {
-            // Early rather than when the next request is due; a failure here is reported by that one.
-            let _later = if self.fruitless == 0 { self.renew() } else { Ok(()) };
+            // Early rather than when the next request is due; a failure here is reported by that one. One after which nothing was asked was of no use:
+            // a server that ends idle connections would end the next one too.
+            let _later = if self.fruitful && self.fruitless == 0 { self.renew() } else { Ok(()) };
             return Ok(None);
         }
         if self.quiet && !self.has_more() {

@@ -113,7 +113,7 @@ impl Http3 {
             fruitful: false,
             fruitless: 0,
             not_before: Instant(0),
-            opened: Opened { connect: None, secured: None, tls: None, prologue: None },
+            opened: Opened::default(),
             parts: None,
             asked: Instant(0),
             answered: None,

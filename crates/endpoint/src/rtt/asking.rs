@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use measure::event::Event;
 use measure::method::{Carrier, Method, Pattern};
-use measure::outcome::replies::{Held, Replies, Tls};
+use measure::outcome::replies::{Down, Held, Replies, Tls};
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{self, OverUdp};
 use protocol::application::h3::H3;
@@ -18,14 +18,14 @@ use protocol::application::packet::Packet;
 use protocol::application::quic::{self, Quic};
 use protocol::application::sip::{self, Sip};
 use protocol::application::talk::{Asking, Digest, Talk};
-use protocol::application::tally::Tally;
+use protocol::application::tally::{End, Tally};
 use protocol::application::{Application, Asked, Kind, Speech};
 use protocol::tls::Terms;
 use socket2::Socket;
 
 use self::mixing::Mixing;
 use super::{Finding, PeerFacts, Task, clock_tolerance, conclude, timed, watch};
-use crate::clock::wall_offset;
+use crate::clock::{Monotonic, wall_offset};
 use crate::engine::{Flow, exchanges};
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
@@ -196,10 +196,12 @@ fn stream(
     let talk = talk.clone().drawn(draw);
     let door = door(flow, tls, anew, scene);
     let mut link = Framed::open(door, talk.clone(), Arc::clone(tally))?;
-    let steps = link.opened();
+    let mut steps = link.opened();
     if flow == 0 {
         // A peer that speaks something else is reported as such, and not as a thousand replies that cannot be read.
+        let left = Monotonic::now();
         link.try_once(TRIAL)?;
+        steps.trial = Monotonic::now().since(left);
     }
     let (facts, refused) = (socket_facts(link.socket()), link.unstamped());
     let request = talk.request();
@@ -232,9 +234,11 @@ fn over_quic(
     tally: &Arc<Tally>,
 ) -> Result<(OverQuic, Steps), EndpointError> {
     let mut link = Http3::open(door, question.clone(), Arc::clone(tally))?;
-    let steps = link.opened();
+    let mut steps = link.opened();
     if flow == 0 {
+        let left = Monotonic::now();
         link.try_once(TRIAL)?;
+        steps.trial = Monotonic::now().since(left);
     }
     let facts = socket_facts(link.socket());
     let request = question.request();
@@ -301,6 +305,12 @@ fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind, bool) -> String) -> Repli
             let before = replies.held.unwrap_or_default();
             replies.held = Some(Held { count: before.count + count, pauses_ns: Nanos(before.pauses_ns.0 + pauses.0) });
         }
+        let [closed, cut, reset] = [End::Closed, End::Cut, End::Reset].map(|end| tally.down(end));
+        if closed + cut + reset > 0 {
+            let before = replies.down.unwrap_or_default();
+            let sums = (before.closed + closed, before.cut + cut, before.reset + reset);
+            replies.down = Some(Down { closed: sums.0, cut: sums.1, reset: sums.2 });
+        }
         replies.unread = replies.unread.or_else(|| tally.unread().map(str::to_owned));
     }
     replies
@@ -316,7 +326,8 @@ fn timed_steps(replies: Replies, steps: &[Steps]) -> Replies {
         verified: facts.verified,
         valid_until_s: facts.until,
     });
-    Replies { connect_ns, tls_ns, tls, prologue_ns, ..replies }
+    let trial_ns = steps.first().and_then(|steps| steps.trial);
+    Replies { connect_ns, tls_ns, tls, prologue_ns, trial_ns, ..replies }
 }
 
 fn median(mut times: Vec<Nanos>) -> Option<Nanos> {

@@ -29,6 +29,9 @@ pub struct Replies {
     /// were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
+    /// Requests that went down with their connection, by how that ended; absent where there were none, and where it is not told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<Down>,
     /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; of HTTP/3 that of QUIC, which has the
     /// TLS handshake within it. Absent where there is no connection.
     pub connect_ns: Option<Nanos>,
@@ -41,6 +44,10 @@ pub struct Replies {
     pub phases: Option<Phases>,
     /// The greeting or the session before the first request, nanoseconds, likewise; absent where the protocol has none.
     pub prologue_ns: Option<Nanos>,
+    /// The first request of all, nanoseconds from its departure to its reply: it comes before the measurement and is in no distribution. Absent where
+    /// none came before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial_ns: Option<Nanos>,
     /// The requests by their classes; absent where the program was asked one thing.
     #[serde(default)]
     pub classes: Option<Classes>,
@@ -54,6 +61,18 @@ pub struct Held {
     pub count: u64,
     /// The pauses of all of them together, nanoseconds.
     pub pauses_ns: Nanos,
+}
+
+/// Requests whose connection ended before their reply was complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Down {
+    /// Number of those whose connection the other end closed with no octet of the reply.
+    pub closed: u64,
+    /// Number of those whose connection ended in the middle of the reply.
+    pub cut: u64,
+    /// Number of those whose connection was reset with no octet of the reply.
+    pub reset: u64,
 }
 
 /// Requests of several classes.

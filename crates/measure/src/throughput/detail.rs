@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::change::RateChange;
 use super::limit::Limit;
 use super::silence::Silence;
 use super::{Interval, Stream};
@@ -31,6 +32,9 @@ pub struct Detail {
     /// Whole intervals in which the receiver got nothing; absent where there was none, or where too little came to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Silence>,
+    /// A change of the rate in the middle of the streams; absent where there was none, or where a silence tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_change: Option<RateChange>,
     /// Automatic sizing of the sockets' buffers by our kernel; absent for datagrams.
     pub autotuning: Option<Autotuning>,
     /// Calls that sent in place, and of how many the kernel copied the payload after all; absent where none was asked for.
@@ -51,6 +55,7 @@ impl Detail {
             fairness: None,
             steady_after_ns: None,
             silence: None,
+            rate_change: None,
             autotuning: None,
             zero_copy: None,
             undrained: 0,

@@ -35,12 +35,7 @@ const NEXT_TO_NOTHING: u64 = 10;
 /// Returns the silence of `receivers` within the first `elapsed` of their streams; `None` where none was, or where intervals bring too
 /// little to tell.
 pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
-    let all = merged(&receivers.iter().map(|stream| stream.intervals.as_slice()).collect::<Vec<_>>());
-    let mut whole: Vec<Interval> = all.into_iter().filter(|interval| !interval.omitted).collect();
-    whole.pop();
-    let start = whole.first()?.at_ns;
-    let end = |interval: &Interval| Nanos(interval.at_ns.0.saturating_add(interval.length_ns.0));
-    whole.retain(|interval| end(interval).0.saturating_sub(start.0) <= elapsed.0);
+    let whole = whole(receivers, elapsed);
     let mut brought: Vec<u64> =
         whole.iter().map(|interval| interval.carried.bytes.0).filter(|bytes| *bytes > 0).collect();
     brought.sort_unstable();
@@ -66,6 +61,20 @@ pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
         longest_to_ns: end(&longest[longest.len() - 1]),
         to_the_end: whole.last().is_some_and(is_silent),
     })
+}
+
+/// The whole intervals of `receivers` together within the first `elapsed` of their streams, without those of the warm-up.
+pub fn whole(receivers: &[Stream], elapsed: Nanos) -> Vec<Interval> {
+    let all = merged(&receivers.iter().map(|stream| stream.intervals.as_slice()).collect::<Vec<_>>());
+    let mut whole: Vec<Interval> = all.into_iter().filter(|interval| !interval.omitted).collect();
+    whole.pop();
+    let start = whole.first().map_or(0, |first| first.at_ns.0);
+    whole.retain(|interval| end(interval).0.saturating_sub(start) <= elapsed.0);
+    whole
+}
+
+fn end(interval: &Interval) -> Nanos {
+    Nanos(interval.at_ns.0.saturating_add(interval.length_ns.0))
 }
 
 #[cfg(test)]

@@ -206,6 +206,7 @@ pub fn judge_stream(
     warnings.extend(machines::power_saving(method, ends));
     warnings.extend(stream::one_cpu_of_many(stream, method, ends));
     warnings.extend(stream::silent(stream));
+    warnings.extend(stream::rate_changed(stream));
     warnings.extend(stream::course(stream));
     warnings.extend(settings::got_less(&stream.sockets, method));
     warnings.extend(settings::not_batched(&stream.sockets));

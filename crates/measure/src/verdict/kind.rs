@@ -28,6 +28,8 @@ impl Warning {
             Self::Periodic { .. } => "periodic",
             Self::Changed { .. } => "changed",
             Self::OneStreamOneCpu { .. } => "one-stream-one-cpu",
+            Self::Overtaken { .. } => "overtaken",
+            Self::RateChanged { .. } => "rate-changed",
             Self::StartIncluded { .. } => "start-included",
             Self::TooShort { .. } => "too-short",
             Self::CoarseClock { .. } => "coarse-clock",

@@ -68,7 +68,10 @@ impl Warning {
             | Self::Corrupt { .. }
             | Self::Unasked { .. }
             | Self::LostOnTheWay { .. } => Group::Fates,
-            Self::TicksMissed { .. } | Self::RateNotAchieved { .. } | Self::BehindSchedule { .. } => Group::Schedule,
+            Self::TicksMissed { .. }
+            | Self::RateNotAchieved { .. }
+            | Self::BehindSchedule { .. }
+            | Self::Overtaken { .. } => Group::Schedule,
             Self::Throttled { .. }
             | Self::Disturbed { .. }
             | Self::OneCpu
@@ -83,6 +86,7 @@ impl Warning {
             | Self::Periodic { .. }
             | Self::Changed { .. }
             | Self::OneStreamOneCpu { .. }
+            | Self::RateChanged { .. }
             | Self::StartIncluded { .. } => Group::Reading,
             Self::NotSteady { .. }
             | Self::NotSettled { .. }
@@ -100,6 +104,11 @@ impl Warning {
         }
     }
 
+    /// True for what happened at some time of the run: it says more of a number than how such numbers are read.
+    fn is_an_event(&self) -> bool {
+        matches!(self, Self::Changed { .. } | Self::RateChanged { .. } | Self::Periodic { .. } | Self::Stalled { .. })
+    }
+
     /// The kinds beside which it is not told, for they say the same and why.
     pub fn gives_way_to(&self) -> &'static [&'static str] {
         match self {
@@ -107,8 +116,11 @@ impl Warning {
             Self::HandshakeIsNotTheApplication => &["resets-timed"],
             Self::NoReport { .. } => &["peer-lost"],
             Self::BehindSchedule { .. } => &["rate-not-achieved"],
-            Self::MeanMisleads { .. } => &["disturbed", "throttled", "stalled"],
-            Self::NotSteady { .. } => &["dark", "changed"],
+            Self::MeanMisleads { .. } => &["disturbed", "throttled", "stalled", "periodic"],
+            // Requests that wait behind one long pause resemble their neighbours.
+            Self::Rhythm { .. } => &["periodic"],
+            Self::NotSteady { .. } => &["dark", "changed", "rate-changed", "overtaken"],
+            Self::StartIncluded { .. } => &["rate-changed"],
             Self::Correlated { .. } => &["rhythm", "not-steady", "dark", "changed"],
             Self::TooFewForQuantile { .. } => &["not-settled"],
             _ => &[],
@@ -171,14 +183,20 @@ pub fn forgive(warnings: &mut Vec<Warning>, gap: Nanos, median: Nanos) {
     });
 }
 
-/// Returns `found` without those that others explain, the weightiest first; within a group in their order.
+/// Returns `found` without those that others explain, the weightiest first; within a group in their order. A busy host keeps what it may have brought
+/// about and is still told; it is given nothing more, for [`spare`] may have taken that away.
 pub fn settle(found: Vec<Warning>) -> Vec<Warning> {
     let kinds: Vec<&str> = found.iter().map(Warning::kind).collect();
     let explained = |warning: &Warning| warning.gives_way_to().iter().any(|kind| kinds.contains(kind));
     let keep: Vec<bool> = found.iter().map(|warning| !explained(warning)).collect();
     let mut kept: Vec<Warning> = found.into_iter().zip(keep).filter_map(|(one, keep)| keep.then_some(one)).collect();
-    kept.sort_by_key(Warning::group);
-    spoil(&mut kept, &[]);
+    kept.sort_by_key(|warning| (warning.group(), !warning.is_an_event()));
+    let told: Vec<&str> = kept.iter().map(Warning::kind).collect();
+    for warning in &mut kept {
+        if let Warning::Disturbed { spoils, .. } = warning {
+            spoils.retain(|kind| !OF_A_BUSY_HOST.contains(&kind.as_str()) || told.contains(&kind.as_str()));
+        }
+    }
     kept
 }
 
@@ -205,12 +223,29 @@ mod tests {
         };
         let again = Warning::Retransmitted { segments: 3, had_already: None, requests: 9 };
         let mut told = settle(vec![busy(), Warning::NotSteady { shift_ns: None }, again, Warning::OneCpu]);
+        spoil(&mut told, &[]);
         assert_eq!(spoils(&told), ["not-steady", "retransmitted"]);
         spoil(&mut told, &["groups"]);
         assert_eq!(spoils(&told), ["groups", "not-steady", "retransmitted"]);
         told.retain(|warning| warning.kind() != "retransmitted");
         assert_eq!(spoils(&settle(told)), ["groups", "not-steady"]);
         assert_eq!(spoils(&settle(vec![busy(), Warning::OneCpu])), [] as [String; 0]);
+    }
+
+    /// Warnings are put in order again wherever one is added to them.
+    #[test]
+    fn what_a_busy_host_was_spared_stays_so() {
+        let by = vec!["run-queue delay 1.0 %".into()];
+        let busy = Warning::Disturbed { end: "our".into(), by, waited_share: Some(0.01), spoils: Vec::new() };
+        let mut told = settle(vec![busy, Warning::NotSteady { shift_ns: Some(20_000_000) }]);
+        spoil(&mut told, &[]);
+        spare(&mut told, |_| Some(0.3));
+        let again = settle([told, vec![Warning::OneCpu]].concat());
+        let spoils = again.iter().find_map(|warning| match warning {
+            Warning::Disturbed { spoils, .. } => Some(spoils.len()),
+            _ => None,
+        });
+        assert_eq!(spoils, Some(0));
     }
 
     #[test]

@@ -21,6 +21,12 @@ pub enum RefusedBy {
     Program,
     /// Nobody by a word: the connection to a program at work ended, or no new one was opened.
     Ended,
+    /// Likewise, of each: the other end closed the connection with no octet of the reply.
+    Closed,
+    /// Likewise, of each: the connection ended in the middle of the reply.
+    Cut,
+    /// Likewise, of each: the connection was reset with no octet of the reply.
+    ConnectionReset,
     /// Not to be told: the kernel's counters were not read, or do not fit.
     Unknown,
 }

@@ -13,6 +13,17 @@ const KINDS: usize = 16;
 /// Bits of a slot that count; the kind stands above them, one more than it is, so that an empty slot is zero.
 const COUNT: u32 = 46;
 
+/// The end of a connection with a request on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// In order, with no octet of the reply.
+    Closed,
+    /// In the middle of the reply.
+    Cut,
+    /// By a reset, with no octet of the reply.
+    Reset,
+}
+
 /// Replies of one connection, and how often it was made anew.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -24,6 +35,8 @@ pub struct Tally {
     renewals: AtomicU64,
     /// Replies that were held up between their parts, and for how many nanoseconds together.
     held: [AtomicU64; 2],
+    /// Requests that went down with their connection, by how that ended.
+    down: [AtomicU64; 3],
     /// The number of the first request that is recorded.
     recorded: AtomicU64,
     /// The second after 1970 at which the first of the server's certificates ends; 0: not known.
@@ -122,6 +135,17 @@ impl Tally {
     pub fn held(&self) -> (u64, Nanos) {
         let [count, pauses] = &self.held;
         (count.load(Ordering::Relaxed), Nanos(pauses.load(Ordering::Relaxed)))
+    }
+
+    /// So many requests went down with a connection that ended so.
+    pub fn went_down(&self, end: End, count: u64) {
+        let down = &self.down[end as usize];
+        down.store(down.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+    }
+
+    /// The number of requests that went down with a connection that ended so.
+    pub fn down(&self, end: End) -> u64 {
+        self.down[end as usize].load(Ordering::Relaxed)
     }
 
     /// Octets of the shortest and of the longest reply; absent where none came.

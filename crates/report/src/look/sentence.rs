@@ -196,16 +196,22 @@ fn objection(look: &Look) -> Option<(&str, Says, usize)> {
     Some((from, says, ports.filter(is_its).count()))
 }
 
-/// `. TCP :22, :443 accept connections, and nothing was asked there`: open ports at which no program is known.
+/// `. TCP :22, :443 accept connections, and nothing was asked there`: open ports at which no program is known, apart from those that stopped to accept.
 fn open_ports(look: &Look) -> String {
-    let open = |is_asked: bool| {
+    let is_full = |port: u16| {
+        let mut handshakes =
+            look.legs.iter().filter(|leg| leg.carrier == Carrier::TcpConnect && leg.port == Some(port));
+        handshakes.any(|leg| leg.sums.answered == 0 && leg.sums.lost > 0)
+    };
+    let open = |is_asked: bool, full: bool| {
         let ports = look.addresses.iter().flat_map(|asked| &asked.ports);
         let is = |port: &&PortFinding| {
             let known = matches!(port.service, Some(ServiceFinding::Known { .. } | ServiceFinding::LeftAlone { .. }));
             port.transport == Transport::Tcp
                 && port.verdict == Verdict::Open
                 && !known
-                && port.service.is_some() == is_asked
+                && (full || port.service.is_some() == is_asked)
+                && is_full(port.port) == full
         };
         let mut ports: Vec<u16> = ports.filter(is).map(|port| port.port).collect();
         ports.sort_unstable();
@@ -216,8 +222,17 @@ fn open_ports(look: &Look) -> String {
         let accepts = if ports.len() == 1 { "accepts" } else { "accept" };
         (!ports.is_empty()).then(|| format!(". TCP {} {accepts} connections, {what}", ports.join(", ")))
     };
-    let parts =
-        [said(open(false), "and nothing was asked there"), said(open(true), "and no known protocol is spoken there")];
+    let full = Some(open(true, true)).filter(|ports| !ports.is_empty()).map(|ports| {
+        let ports = ports.join(", ");
+        format!(
+            ". TCP {ports}: a connection was accepted at first, and none later, as where a program hangs and its listen queue is full"
+        )
+    });
+    let parts = [
+        said(open(false, false), "and nothing was asked there"),
+        said(open(true, false), "and no protocol was recognised there"),
+        full,
+    ];
     parts.into_iter().flatten().collect()
 }
 
@@ -437,16 +452,39 @@ fn sooner(look: &Look) -> Option<String> {
     let row = |finding: &Finding| {
         let Subject::Leg { leg } = finding.of else { return None };
         let is_open = finding.word == Some(Word::Less) && finding.cause == Some(Cause::NotEstablished);
-        look.legs.get(leg as usize).filter(|leg| is_open && !leg.who.is_program()).map(name)
+        let leg = look.legs.get(leg as usize).filter(|leg| is_open && !leg.who.is_program())?;
+        Some((leg, -finding.shift?.value_ns))
     };
-    let rows: Vec<String> = look.judgement.findings.iter().filter_map(row).collect();
-    (reference.who.is_program() && !by_connection && !rows.is_empty()).then(|| {
+    let rows: Vec<(&Leg, f64)> = look.judgement.findings.iter().filter_map(row).collect();
+    if !reference.who.is_program() || by_connection || rows.is_empty() {
+        return None;
+    }
+    // A handshake wakes no program either: where it is hardly sooner, the program is not what an echo is spared.
+    let of_handshake = look.judgement.findings.iter().find_map(|finding| {
+        let Subject::Leg { leg } = finding.of else { return None };
+        let is_handshake = look.legs.get(leg as usize)?.carrier == Carrier::TcpConnect;
+        finding.shift.filter(|_| is_handshake).map(|shift| -shift.value_ns)
+    });
+    let of_echo = rows.iter().find(|(leg, _)| leg.carrier == Carrier::Icmp).map(|(_, lead)| *lead);
+    let echo = of_echo.zip(of_handshake).filter(|(echo, handshake)| *echo >= OF_ECHO_ALONE * handshake);
+    let of_program = rows.iter().filter(|(leg, _)| echo.is_none() || leg.carrier != Carrier::Icmp);
+    let of_program: Vec<String> = of_program.map(|(leg, _)| name(leg)).collect();
+    let echo = echo.map(|_| {
+        "ICMP echo: sooner than the handshake too, which the kernel answers: it takes a quicker path, goes before other packets, or a box nearer than \
+         the host answers it."
+            .to_owned()
+    });
+    let program = (!of_program.is_empty()).then(|| {
         format!(
             "{}: the kernel replies sooner than the program. Whether the program takes that time, or the path holds packets with data back, is not established.",
-            rows.join(", ")
+            of_program.join(", ")
         )
-    })
+    });
+    Some([echo, program].into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
+
+/// Times a handshake's lead over the program from which an echo's is another matter.
+const OF_ECHO_ALONE: f64 = 4.0;
 
 /// A difference of medians is another than the shift by so much of the larger of both.
 const SKEWED: f64 = 0.25;

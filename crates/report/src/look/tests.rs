@@ -1,7 +1,7 @@
 //! Screens of first looks: with a program, with a slow echo, with no answer; none too wide.
 
 use insta::assert_snapshot;
-use measure::look::{Cause, Finding, Subject};
+use measure::look::{Cause, Finding, Shift, Subject};
 use measure::reach::{Reporter, Says};
 use test_case::test_case;
 use unicode_width::UnicodeWidthStr;
@@ -270,6 +270,23 @@ fn a_kernel_that_replies_sooner_for_no_known_reason_accuses_neither_program_nor_
     assert!(!unbroken(&fixture::look()).contains(said));
 }
 
+#[test]
+fn an_echo_that_is_sooner_than_a_handshake_too_is_no_matter_of_the_program() {
+    let mut found = found_of_echo(Subject::Leg { leg: 0 }, Cause::NotEstablished);
+    let legs = &found.look.legs;
+    let handshake = legs.iter().position(|leg| leg.carrier == Carrier::TcpConnect).expect("one") as u32;
+    for finding in &mut found.look.judgement.findings {
+        let lead = if finding.of == (Subject::Leg { leg: 0 }) { -10e6 } else { -164e3 };
+        if [0, handshake].iter().any(|leg| finding.of == (Subject::Leg { leg: *leg })) {
+            finding.shift = Some(Shift { value_ns: lead, low_ns: None, high_ns: None });
+            (finding.word, finding.cause) = (Some(Word::Less), Some(Cause::NotEstablished));
+        }
+    }
+    let text = unbroken(&found);
+    assert!(text.contains("ICMP echo: sooner than the handshake too, which the kernel answers"), "{text}");
+    assert!(!text.contains("ICMP echo, TCP connect"), "{text}");
+}
+
 /// A host whose ports are in this state, beside an echo.
 fn of_ports(seen: &Seen, echo: Seen) -> LookDocument {
     let mut found = fixture::silent_look();
@@ -320,7 +337,7 @@ fn ports_that_accept_are_told_where_no_program_was_measured() {
     assert!(text.contains(said), "{text}");
     found.look.addresses[0].ports[0].service = Some(ServiceFinding::Other { asked: vec![Service::Sonde] });
     let text = unbroken(&found);
-    assert!(text.contains("TCP :7663 accepts connections, and no known protocol is spoken there →"), "{text}");
+    assert!(text.contains("TCP :7663 accepts connections, and no protocol was recognised there →"), "{text}");
 }
 
 #[test]

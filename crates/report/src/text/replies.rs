@@ -35,16 +35,19 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
     let kept = replies.phases.is_none();
     let opened = replies.connect_ns.map(|time| format!("connect {time}"));
     let prologue = replies.prologue_ns.map(|time| format!("greeting {time}"));
+    let trial = replies.trial_ns.map(|time| format!("first request {time}"));
     let renewals = (replies.renewals > 0).then(|| {
         let count = number::count(replies.renewals, "connection made anew", "connections made anew");
         let or = if replies.unread.is_some() { " or sent what is no reply" } else { "" };
         format!("{count} because the server ended one{or}")
     });
     let secured = replies.tls_ns.map(|time| format!("TLS {time}"));
-    let connections: Vec<String> = [opened, secured, prologue, renewals].into_iter().flatten().collect();
-    if kept {
-        line(page, "before", &connections);
-    }
+    let connections: Vec<String> = if kept {
+        [opened, secured, prologue, trial, renewals].into_iter().flatten().collect()
+    } else {
+        trial.into_iter().collect()
+    };
+    line(page, "before", &connections);
     if let Some(Tls { version, cipher_suite, verified, valid_until_s }) = &replies.tls {
         let anybody = if *verified { "" } else { ". The certificate was not verified: anybody may have answered" };
         // That of QUIC has no phase of its own.

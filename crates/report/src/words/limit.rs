@@ -58,11 +58,12 @@ fn reason(reason: &Reason) -> String {
             )
         }
         // CPUs of an end.
-        Reason::SlowReader => "the window is large enough for the round trip: why the receiver does not read is not \
-                               established"
-            .to_owned(),
+        Reason::SlowReader => "why the window stays so small is not established".to_owned(),
         Reason::IdleReader { share } => {
-            format!("its thread waited for data {} of the time: a proxy may keep the window shut", percent(*share))
+            format!(
+                "its thread waited for data {} of the time: a proxy may keep the window shut, or a box on the way make it small",
+                percent(*share)
+            )
         }
         Reason::BusyReader { share } => format!("its thread ran or waited for a CPU {} of the time", percent(*share)),
         Reason::Silent { total_ns, share } => {

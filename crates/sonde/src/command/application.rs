@@ -363,15 +363,19 @@ impl ApplicationOptions {
         WebSocket::new(&upgrade, [0; 16]).map_err(|error| Failure::usage(error.to_string()))
     }
 
-    /// Holds a schedule to what a program at work is asked without a word.
+    /// Holds a schedule to what a program at work is asked without a word; with a window so many `paces` keep it, each by itself.
     ///
     /// # Errors
     /// More than that, without the word.
-    pub fn check_rate(&self, schedule: Option<Schedule>, window: Option<u32>) -> Result<(), Failure> {
+    pub fn check_rate(&self, schedule: Option<Schedule>, window: Option<u32>, paces: u32) -> Result<(), Failure> {
         let often = match schedule {
             Some(Schedule::BackToBack) | None => true,
             Some(schedule) => {
-                schedule.mean_gap().is_none_or(|gap| gap == Nanos::ZERO || 1_000_000_000_000 / gap.0 > MOST_UNFORCED)
+                let paces = u64::from(if window.is_some_and(|most| most > 0) { paces } else { 1 });
+                let often = |gap: Nanos| {
+                    gap == Nanos::ZERO || (1_000_000_000_000 / gap.0).saturating_mul(paces) > MOST_UNFORCED
+                };
+                schedule.mean_gap().is_none_or(often)
             }
         };
         if self.force || !often {
@@ -433,15 +437,17 @@ pub fn towards(application: &Application, options: &ApplicationOptions, asked: A
         return Err(Failure::usage(format!("{what} go one at a time"))
             .hint("remove --window; --connections lets several be out at once"));
     }
-    // One after the other, a hundred a second, unless somebody says otherwise.
+    // With a window each connection keeps the schedule by itself, unless one thread takes them in turn.
+    let paces = if asked.in_turn { 1 } else { asked.connections.unwrap_or(1).max(1) };
+    // One after the other, a hundred a second of all connections together, unless somebody says otherwise.
     let unsaid = asked.schedule.is_none() && asked.window.is_none() && !options.force;
     let (schedule, window) = if unsaid {
-        let interval_ns = if name == "ssh" { INTERVAL_OF_SSH } else { INTERVAL };
-        (Some(Schedule::Every { interval_ns }), Some(1))
+        let of_all = if name == "ssh" { INTERVAL_OF_SSH } else { INTERVAL };
+        (Some(Schedule::Every { interval_ns: Nanos(of_all.0.saturating_mul(u64::from(paces))) }), Some(1))
     } else {
         (asked.schedule, if alone { Some(1) } else { asked.window })
     };
-    options.check_rate(schedule, window)?;
+    options.check_rate(schedule, window, paces)?;
     let request_bytes = Some(Bytes(application.request_length() as u64));
     Ok(Asked {
         carrier: Some(carrier),
@@ -588,6 +594,13 @@ mod tests {
             |options: &ApplicationOptions, asked| towards(&redis, options, asked).map_err(|failure| failure.told.what);
         let usual = asked_by(&ApplicationOptions::default(), Asked::default()).unwrap();
         assert_eq!((usual.schedule, usual.window), (Some(Schedule::Every { interval_ns: INTERVAL }), Some(1)));
+        let eight = Asked { connections: Some(8), ..Asked::default() };
+        let shared = asked_by(&ApplicationOptions::default(), eight.clone()).unwrap();
+        assert_eq!(shared.schedule, Some(Schedule::Every { interval_ns: Nanos(8 * INTERVAL.0) }), "of each connection");
+        let each = Asked { schedule: usual.schedule, window: Some(1), ..eight.clone() };
+        assert!(asked_by(&ApplicationOptions::default(), each).is_err(), "800 a second");
+        let open = Asked { schedule: usual.schedule, ..eight };
+        assert!(asked_by(&ApplicationOptions::default(), open).is_ok(), "an open loop shares it");
         let ssh = application("ssh://db1").unwrap();
         let told = towards(&ssh, &ApplicationOptions::default(), Asked::default()).unwrap_err().told.hint;
         assert_eq!(told.as_deref(), Some("add --crr"));

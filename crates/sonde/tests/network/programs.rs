@@ -7,7 +7,6 @@ mod captured;
 mod delayed;
 mod looked;
 mod row;
-mod slow;
 
 use std::process::Command;
 use std::sync::Mutex;

@@ -15,6 +15,7 @@ use lab::namespace::{Namespace, NamespaceError, Pair};
 use measure::event::Counts;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+pub use testbed::skip::installed;
 
 /// Those that run, which are of one kind.
 static MACHINE: Mutex<Vec<Kind>> = Mutex::new(Vec::new());
@@ -256,15 +257,6 @@ pub fn run(namespace: &Namespace, words: &[&str]) -> String {
 /// Lets the groups of `range` have ping sockets in `namespace`. A new namespace begins with `1 0`, which is nobody.
 pub fn let_ping(namespace: &Namespace, range: &str) {
     run(namespace, &["sh", "-c", &format!("echo '{range}' > /proc/sys/net/ipv4/ping_group_range")]);
-}
-
-/// Returns true where a program is installed; where not, that is said aloud.
-pub fn installed(program: &str, package: &str, what: &str) -> bool {
-    let there = Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok();
-    if !there {
-        testbed::skip::aloud(&format!("{what}: {program} is not installed ({package})"));
-    }
-    there
 }
 
 /// `sonde serve` in a namespace, or what else serves; ended when it goes out of scope.

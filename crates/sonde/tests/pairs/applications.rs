@@ -2,6 +2,7 @@
 //! do on bad days.
 
 mod at_once;
+mod guarded;
 mod httping;
 mod loaded;
 mod looked;

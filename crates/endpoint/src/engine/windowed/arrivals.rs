@@ -177,13 +177,20 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// Somebody refuses this request, which ends by it where it is still waited for.
     #[cold]
     fn refusal(&mut self, turn: usize, seq: u64) {
-        match self.lanes[turn].requests.find(seq).filter(|request| request.state == State::Waiting) {
-            Some(request) => {
-                // A peer that says that it did nothing is heard.
-                self.recorder.heard(self.links[turn].now());
-                self.end_early(turn, request, Fate::Refused);
+        let lane = &self.lanes[turn];
+        let found = lane.requests.find(seq).filter(|request| request.seq >= lane.base);
+        if found.is_some() {
+            // A peer that says that it did nothing is heard.
+            self.recorder.heard(self.links[turn].now());
+        }
+        match found.map(|request| (request, request.state)) {
+            Some((request, State::Waiting)) => self.end_early(turn, request, Fate::Refused),
+            Some((_, State::Lost)) => {
+                self.lanes[turn].requests.settle(seq, State::Done);
+                self.recorder.came_late();
             }
-            None => self.recorder.stray(),
+            Some((_, State::Done)) => self.recorder.duplicated(),
+            None => self.stale(turn, seq),
         }
     }
 

@@ -13,6 +13,7 @@ use super::phases::Parts;
 use super::secured::Fetched;
 use super::{Framed, Trouble};
 use crate::clock::Monotonic;
+use crate::tcp_info::TcpInfo;
 
 /// Pauses, beyond a round trip, for which Linux delays an acknowledgement where nothing is to be sent: `TCP_DELACK_MIN`, which a tick of its clock and
 /// a busy host lengthen.
@@ -28,6 +29,8 @@ pub(super) struct Parted {
     came: Instant,
     /// The longest pause between two parts.
     longest: Nanos,
+    /// Set where this host has acknowledged the first part at once, as far as that is known: no pause is a wait for that.
+    acknowledged: bool,
 }
 
 impl Parted {
@@ -177,26 +180,38 @@ impl<S: Speech> Framed<S> {
     fn note_part(&mut self) {
         let came = Monotonic::now();
         match &mut self.parted {
-            Some(parted) => *parted = Parted { came, longest: parted.longest.max(parted.pause(came)) },
+            Some(parted) => *parted = Parted { came, longest: parted.longest.max(parted.pause(came)), ..*parted },
             // Of several replies that are waited for it is not known whose part it is.
             None if self.outstanding.len() == 1
                 && self.read + (self.end - self.begin) as u64 <= LESS_THAN_A_SEGMENT =>
             {
-                self.parted = Some(Parted { came, longest: Nanos::ZERO });
+                let acknowledged = self.acknowledged.is_some() && self.acknowledgements() != self.acknowledged;
+                self.parted = Some(Parted { came, longest: Nanos::ZERO, acknowledged });
             }
             None => {}
         }
     }
 
     /// A reply that came in parts is complete. A pause between them as long as this host delays an acknowledgement is a wait of its sender for that
-    /// (RFC 896), which is no work of the program. A new connection acknowledges at once.
+    /// (RFC 896), which is no work of the program. Where the first part was acknowledged at once, the program itself took as long; the first such
+    /// reply tells nothing, for only from then on that is looked at.
     #[cold]
     fn whole_in_parts(&mut self, parted: Parted) {
         let pause = parted.longest.max(parted.pause(Monotonic::now()));
         let beyond = Nanos(pause.0.saturating_sub(self.opened.connect.unwrap_or_default().0));
-        if self.numbered > 0 && self.records() && DELAYED_ACKNOWLEDGEMENT.contains(&beyond) {
+        if self.numbered == 0 || !self.records() || !DELAYED_ACKNOWLEDGEMENT.contains(&beyond) {
+            return;
+        }
+        if std::mem::replace(&mut self.suspected, true) && !parted.acknowledged {
             self.tally.held_up(pause);
         }
+    }
+
+    /// Segments without data that this host has sent; absent where the kernel does not count them.
+    #[cold]
+    pub(super) fn acknowledgements(&self) -> Option<u32> {
+        let info = TcpInfo::of(&self.socket).ok()?;
+        Some(info.segs_out?.wrapping_sub(info.data_segs_out?))
     }
 
     /// Strikes out the request that a reply is to: that of its number, or else the oldest.

@@ -148,6 +148,8 @@ fn a_second_reply_is_told_and_answers_nothing() {
 
 /// Requests, several of which a client's kernel no longer acknowledges at once.
 const SEVERAL: u32 = 50;
+/// Requests on a new connection that it still does.
+const FEW: u32 = 8;
 
 /// Answers so many requests, each in two writes: with Nagle's algorithm the second waits for an acknowledgement of the first.
 fn answers_in_parts() -> Part {
@@ -172,6 +174,29 @@ fn replies_that_wait_for_an_acknowledgement_of_ours_are_counted(server: Part, he
     let (count, pauses) = scene.tally.held();
     assert_eq!(count > 0, held, "{count} replies, {pauses}");
     assert!(pauses >= Nanos::millis(38 * count), "{pauses}");
+}
+
+/// The client's kernel acknowledges the first part at once, so that nothing waits for that.
+#[test]
+fn replies_whose_rest_took_their_program_as_long_are_not() {
+    let server: Part = Box::new(|mut stream| {
+        stream.set_nodelay(true).unwrap();
+        let (head, body) = OK.split_at(OK.len() - 2);
+        for _ in 0..FEW {
+            request(&mut stream);
+            stream.write_all(head).unwrap();
+            pace::sleep_until(Monotonic::now().after(Nanos::millis(43)));
+            stream.write_all(body).unwrap();
+        }
+    });
+    let mut scene = Scene::new(vec![server], false);
+    for number in 0..u64::from(FEW) {
+        scene.ask(Flags::NONE).unwrap();
+        // A request that leaves soon after a reply has the kernel delay acknowledgements again.
+        scene.link.socket().set_tcp_quickack(true).unwrap();
+        assert_eq!(scene.hear(number), Ok(Reading::Reply(number)));
+    }
+    assert_eq!(scene.tally.held(), (0, Nanos::ZERO));
 }
 
 /// So many octets of it are there before the request.

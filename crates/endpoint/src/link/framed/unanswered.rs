@@ -2,6 +2,7 @@
 
 use protocol::application::Speech;
 use protocol::application::talk::Digest;
+use protocol::application::tally::End;
 use protocol::link::Fault;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
@@ -23,9 +24,10 @@ impl<S: Speech> Framed<S> {
     /// The connection broke: after one that has brought a reply the next is made at once.
     #[cold]
     pub(super) fn broke(&mut self) {
+        let asked = !self.outstanding.is_empty();
         self.spend();
-        // Where each request has its own connection, the next is no attempt to mend this one.
-        if !self.fruitful && self.door.anew.is_none() {
+        // One on which nothing was asked brought nothing either. Where each request has its own connection, the next is no attempt to mend this one.
+        if asked && !self.fruitful && self.door.anew.is_none() {
             self.fruitless += 1;
             self.not_before = Monotonic::now().after(PAUSE);
         }
@@ -36,6 +38,7 @@ impl<S: Speech> Framed<S> {
     pub(super) fn suffer(&mut self, trouble: &Trouble, buffer: &mut [u8]) -> Result<Option<usize>, Fault> {
         let had = !self.outstanding.is_empty();
         let foreign = self.keep_foreign(trouble);
+        self.note_end(trouble);
         self.broke();
         if foreign {
             // In place of the reply to the oldest that is out, or of none.
@@ -44,6 +47,19 @@ impl<S: Speech> Framed<S> {
             return Ok(deliver(form, buffer));
         }
         self.refusal().map_or(Ok(None), Err)
+    }
+
+    /// Counts the requests that go down with the connection, by how that ended.
+    fn note_end(&self, trouble: &Trouble) {
+        let Some(behind) = (self.outstanding.len() as u64).checked_sub(1).filter(|_| self.records()) else { return };
+        let end = match trouble {
+            Trouble::System(Errno::CONNRESET | Errno::PIPE) => End::Reset,
+            Trouble::Closed => End::Closed,
+            _ => return,
+        };
+        let began = self.read > 0 || self.begin < self.end;
+        self.tally.went_down(if began { End::Cut } else { end }, 1);
+        self.tally.went_down(end, behind);
     }
 
     /// True where the trouble is that what came is none of the protocol, which is kept to be shown.

@@ -207,6 +207,8 @@ impl Evidence {
     fn slow_reader(&self, mut because: Vec<Reason>) -> Limit {
         // One that sleeps most of the time has read all there is: then a proxy keeps the window shut, or the way behind it.
         let Some(share) = Some(self.receiver.taken()).filter(|share| *share >= SLOW) else {
+            let window = self.tcp.and_then(|tcp| tcp.window.zip(tcp.rtt.filter(|rtt| *rtt > Nanos::ZERO)));
+            because.extend(window.map(|(bytes, rtt_ns)| Reason::Window { bytes, rtt_ns }));
             because.push(Reason::SlowReader);
             let (ran, waited) = (self.receiver.busiest_thread, self.receiver.waiting_thread);
             let idle = ran.zip(waited).map(|(ran, waited)| (1.0 - ran - waited).max(0.0));

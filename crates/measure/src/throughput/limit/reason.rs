@@ -63,7 +63,7 @@ pub enum Reason {
     WaitedForSendBuffer { share: f64 },
     /// The send buffer for a round trip.
     SendBuffer { bytes: Bytes, rtt_ns: Nanos },
-    /// The window is large enough, and the reason why the receiver does not read is not established.
+    /// The reason why the window stays small is not established.
     SlowReader,
     /// Share of the time in which the receiver's thread waited for data although the window was shut: a proxy may keep it so.
     IdleReader { share: f64 },

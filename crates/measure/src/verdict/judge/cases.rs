@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use case::{
     Case, again, asking, batched, busy, check, dark, datagrams, detour, each_second, every, half_stalled, held,
-    loopback, mean, nagle, on_one_host, resets, restart, silent, socket, stream, throttle, traffic, unanswered, until,
-    waits, window,
+    loopback, mean, nagle, on_one_host, rate_changed, resets, restart, silent, socket, stream, throttle, traffic,
+    unanswered, until, waits, window,
 };
 
 use super::tests::{exchange, open, quiet, told};
@@ -168,6 +168,20 @@ const CASES: &[Pair] = &[
         |case| stream(case, &[800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 900]),
     ),
     ("silent", |case| silent(case, 0.01), |case| silent(case, 0.009)),
+    (
+        "overtaken",
+        |case| {
+            (case.outcome, case.method) = open(2_000, |_| 0, Nanos::micros(50), 100);
+            (case.outcome.steady, case.outcome.counts.late) = (Steady::Drifting { shift_ns: 9 }, 3);
+            case.outcome.answered_per_s = Some(940.0);
+        },
+        |case| {
+            (case.outcome, case.method) = open(2_000, |_| 0, Nanos::micros(50), 100);
+            (case.outcome.steady, case.outcome.counts.late) = (Steady::Drifting { shift_ns: 9 }, 3);
+            case.outcome.answered_per_s = Some(960.0);
+        },
+    ),
+    ("rate-changed", |case| rate_changed(case, true), |case| rate_changed(case, false)),
     (
         "not-steady",
         |case| case.outcome.steady = Steady::Drifting { shift_ns: 9 },

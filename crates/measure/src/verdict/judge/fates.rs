@@ -4,6 +4,7 @@ use crate::environment::Environment;
 use crate::event::Counts;
 use crate::method::{Carrier, Method, Window};
 use crate::outcome::dark::Dark;
+use crate::outcome::replies::Down;
 use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
 use crate::unit::{Bytes, Nanos};
@@ -167,7 +168,7 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
         }
         said(outcome).unwrap_or_else(|| match refused_by(count, method.traffic.carrier(), six, ours) {
             // A program at work ends connections, or opens none, in other ways too.
-            RefusedBy::Reset if at_work => RefusedBy::Ended,
+            RefusedBy::Reset if at_work => ended(outcome),
             by => by,
         })
     };
@@ -177,6 +178,14 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
         carrier: method.traffic.carrier(),
         by: by(),
     })
+}
+
+/// The way in which the connection of each refused request ended, where it is one.
+fn ended(outcome: &Outcome) -> RefusedBy {
+    let Down { closed, cut, reset } = outcome.replies.as_ref().and_then(|replies| replies.down).unwrap_or_default();
+    let ways = [(closed, RefusedBy::Closed), (cut, RefusedBy::Cut), (reset, RefusedBy::ConnectionReset)];
+    let of_all = ways.into_iter().find(|(count, _)| *count == outcome.counts.refused);
+    of_all.map_or(RefusedBy::Ended, |(_, by)| by)
 }
 
 /// True where the peer's host itself answered each refused request by an ICMP error that says that nothing listens on the port; a filter of that

@@ -1,15 +1,16 @@
 //! Deviations from the schedule and their causes.
 
 use crate::method::{Method, Window};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Steady};
 use crate::unit::Nanos;
 use crate::verdict::Warning;
-use crate::verdict::threshold::{AT_CAP, BEHIND, HELD};
+use crate::verdict::threshold::{AT_CAP, BEHIND, HELD, OVERTAKEN};
 
 /// Returns the warnings about the schedule.
 pub(super) fn schedule(outcome: &Outcome, method: &Method) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = ticks_missed(outcome).into_iter().collect();
     warnings.extend(rate(outcome, method));
+    warnings.extend(overtaken(outcome, method));
     warnings
 }
 
@@ -40,6 +41,16 @@ pub(super) fn rate(outcome: &Outcome, method: &Method) -> Vec<Warning> {
         warnings.push(Warning::BehindSchedule { share: slip.behind_share });
     }
     warnings
+}
+
+/// More is offered than is answered: delays grow in an open loop, whose schedule does not wait, and replies come after their timeout. A path that
+/// loses as many delays nothing.
+fn overtaken(outcome: &Outcome, method: &Method) -> Option<Warning> {
+    let grows = matches!(outcome.steady, Steady::Drifting { shift_ns: 1.. });
+    let is_open = matches!(method.traffic.window(), Window::Open { .. });
+    let (offered_per_s, answered_per_s) = outcome.offered_per_s.zip(outcome.answered_per_s)?;
+    (grows && is_open && outcome.counts.late > 0 && answered_per_s < OVERTAKEN * offered_per_s)
+        .then_some(Warning::Overtaken { offered_per_s, answered_per_s })
 }
 
 /// Returns true where due requests were held back for more than the share [`HELD`] of the run.

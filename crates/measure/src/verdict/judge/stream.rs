@@ -68,6 +68,11 @@ pub(super) fn silent(stream: &Throughput) -> Option<Warning> {
     Some(Warning::Silent { silence })
 }
 
+/// Warns where the rate had two levels: the printed one is the mean of both.
+pub(super) fn rate_changed(stream: &Throughput) -> Option<Warning> {
+    stream.detail.as_ref()?.rate_change.map(|change| Warning::RateChanged { change })
+}
+
 /// Warns where the run was too short to show a steady rate, where the rate was never steady, or where it counts a slower start.
 pub(super) fn course(stream: &Throughput) -> Option<Warning> {
     let counted: Vec<Interval> = stream.intervals.iter().filter(|interval| !interval.omitted).copied().collect();

@@ -71,6 +71,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::Retransmitted { .. } => retransmitted(command),
         Warning::Refused { count, sent, carrier, by } => refused::advice(*by, *carrier, count >= sent),
         Warning::SendFailed { .. } => send_failed(command),
+        Warning::Overtaken { .. } => {
+            "offer less; `sonde load HOST --find 'p99<TIME'` finds the rate that is answered in time"
+        }
         Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } | Warning::TicksMissed { .. } => {
             return Some(keep_up(warning, command).to_owned());
         }
@@ -87,6 +90,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         | Warning::NotSettled { .. }
         | Warning::Correlated { .. }
         | Warning::TooShort { .. }
+        | Warning::RateChanged { .. }
         | Warning::StartIncluded { .. } => return Some(longer_run(warning, command)),
         Warning::GotLess { option, .. } => return Some(ask_for_less(option).to_owned()),
         Warning::NotBatched { asked, .. } => one_by_one(*asked, command),
@@ -169,6 +173,9 @@ fn calm(warning: &Warning, command: Command) -> &'static str {
 
 fn longer_run(warning: &Warning, command: Command) -> String {
     let text = match (warning, command) {
+        (Warning::RateChanged { .. }, _) => {
+            "run longer (-t): the later rate lasts where a token bucket or credits were used up; -v shows each interval"
+        }
         (Warning::TooShort { .. }, _) => "run longer (-t), or use a shorter --interval",
         (Warning::StartIncluded { steady_after_ns, .. }, _) => {
             return format!("exclude the start with --warm-up {}s, or run longer (-t)", seconds(*steady_after_ns));

@@ -6,6 +6,7 @@ use measure::outcome::change::Change;
 use measure::outcome::dark::Dark;
 use measure::outcome::periodic::Periodic;
 use measure::outcome::stalls::Stalls;
+use measure::throughput::change::RateChange;
 use measure::throughput::silence::Silence;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
@@ -154,6 +155,7 @@ fn fates() -> Part {
 }
 
 fn schedule() -> Part {
+    let overtaken = Warning::Overtaken { offered_per_s: 60.0, answered_per_s: 41.7 };
     let slow = |held_back_by_window, held_back_by_socket, in_turn| Warning::RateNotAchieved {
         offered_per_s: 100_000.0,
         sent_per_s: 81_000.0,
@@ -169,6 +171,7 @@ fn schedule() -> Part {
         (slow(true, false, true), &[Rtt]),
         (slow(false, true, false), LOADS),
         (Warning::BehindSchedule { share: 0.021 }, EXCHANGES),
+        (overtaken, LOADS),
     ]
 }
 
@@ -213,6 +216,8 @@ fn reading() -> Part {
         within_ns: Nanos::micros(2_120),
     };
     let start = Warning::StartIncluded { steady_after_ns: Nanos::secs(2), share: 0.12 };
+    let credits =
+        RateChange { at_ns: Nanos::secs(4), before_bytes_per_s: 12_100_000.0, after_bytes_per_s: 1_240_000.0 };
     vec![
         (idle(Some(Nanos::micros(102))), &[Rtt, Syn]),
         (idle(None), &[Load]),
@@ -226,6 +231,7 @@ fn reading() -> Part {
         (Warning::Periodic { periodic: each_second, closed: false }, &[Load, Replay]),
         (Warning::OneStreamOneCpu { end: "the peer's".to_owned(), cpus: 16 }, &[Throughput]),
         (start, &[Throughput]),
+        (Warning::RateChanged { change: credits }, &[Throughput]),
     ]
 }
 

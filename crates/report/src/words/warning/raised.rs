@@ -7,8 +7,9 @@ use measure::throughput::detail::TELLING;
 use measure::verdict::Warning;
 use measure::verdict::threshold::{
     AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, FEWEST_HELD, FEWEST_RETRANSMITTED, HELD,
-    HELD_REPLIES, IDLE_GAP, INITIAL_SEGMENTS, LARGE, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, POWER_SAVING, RESETS,
-    RETRANSMITTED, RUN_QUEUE, SATURATED, SHORT_TRIP, SILENT, SLOW_CLOCKS, START, STEAL, THROTTLED,
+    HELD_REPLIES, IDLE_GAP, INITIAL_SEGMENTS, LARGE, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, OVERTAKEN,
+    POWER_SAVING, RESETS, RETRANSMITTED, RUN_QUEUE, SATURATED, SHORT_TRIP, SILENT, SLOW_CLOCKS, START, STEAL,
+    THROTTLED,
 };
 
 /// Condition of the warning, in one sentence or two, with the threshold.
@@ -35,7 +36,10 @@ pub fn raised_when(warning: &Warning) -> String {
         Warning::ClockStepped { .. } => "A reply has an earlier timestamp than its request, on the same clock. One such reply raises the warning.".to_owned(),
         Warning::SystemClockStepped => "The system clock and the monotonic clock diverged by more than 1 ms and 0.05 % of the run. The kernel never slews faster.".to_owned(),
         Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::SizeUnanswered { .. } | Warning::Lost { .. } | Warning::Altered { .. } | Warning::Corrupt { .. } | Warning::Unasked { .. } | Warning::LostOnTheWay { .. } | Warning::Retransmitted { .. } | Warning::Refused { .. } => of_fates(warning),
-        Warning::TicksMissed { .. } | Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } => of_schedule(warning),
+        Warning::TicksMissed { .. }
+        | Warning::RateNotAchieved { .. }
+        | Warning::Overtaken { .. }
+        | Warning::BehindSchedule { .. } => of_schedule(warning),
         Warning::Throttled { .. }
         | Warning::Disturbed { .. }
         | Warning::OneCpu
@@ -51,6 +55,7 @@ pub fn raised_when(warning: &Warning) -> String {
         | Warning::Changed { .. }
         | Warning::OneStreamOneCpu { .. }
         | Warning::Silent { .. }
+        | Warning::RateChanged { .. }
         | Warning::StartIncluded { .. } => of_reading(warning),
         Warning::NotSteady { .. }
         | Warning::NotSettled { .. }
@@ -99,6 +104,7 @@ fn of_schedule(warning: &Warning) -> String {
         Warning::TicksMissed { .. } => {
             "In a closed loop with a schedule, a scheduled send time passed while all requests in flight were pending. One skipped send raises the warning: its delay is missing from every distribution.".to_owned()
         }
+        Warning::Overtaken { .. } => format!("In an open loop the median of the last third is surely above that of the first, fewer than {} of the offered requests are answered in time, and some replies come late.", percent(OVERTAKEN)),
         Warning::RateNotAchieved { .. } => format!(
             "In an open loop, less than {} of the scheduled messages were sent (with Poisson gaps: fewer than chance explains). The limit on requests in flight was the reason where requests waited for it {} of the time, or where by Little's law at least {} of it was used. A socket was the reason where messages waited for its buffer as long. Otherwise this host was too slow.",
             percent(ACHIEVED),
@@ -158,6 +164,7 @@ fn of_reading(warning: &Warning) -> String {
         Warning::Periodic { .. } => "Round trips of at least twice the median, and outside the spread, end at equal distances in time (within 5 %), or begin after equal numbers of requests (four of five exactly), in most of the expected places. By chance this occurs in less than one of two thousand runs, all tested distances included. At a constant rate both hold, and both are printed. With several threads sonde tests the first one, and time only. It does not test runs of more than a million replies, because it does not keep all of them.".to_owned(),
         Warning::Changed { .. } => "sonde cuts the run into 40 equal parts (16 or more, where there are fewer than 80 replies). The medians of consecutive parts differ from the others by at least half of the lower level and 10 µs. On either side at most one part in ten is nearer to the other level, and neither level moves by a third of the difference. By chance this occurs in less than one of two thousand runs. With several threads sonde tests the first one.".to_owned(),
         Warning::Silent { .. } => format!("Whole intervals of the receiver in which it got less than a tenth of what the others bring (their median) make up at least {} of the stream's time. The shortest that shows is one interval (`--interval`). It is not tested where the other intervals have fewer than ten calls on average.", percent(SILENT)),
+        Warning::RateChanged { .. } => "Each whole interval of the receiver before some time brings at least a third more than each behind it, two intervals or more on either side; or at least a third less, where three or more before it are level. Not told beside a silence.".to_owned(),
         Warning::OneStreamOneCpu { .. } => format!(
             "The CPU of an end limits one stream, and that end may use two or more CPUs. Its thread, waits for a CPU included, or a CPU of its host was busy at least {} of the time.",
             percent(SATURATED)
@@ -191,7 +198,7 @@ fn of_statistics(warning: &Warning) -> String {
 fn of_settings(warning: &Warning) -> String {
     match warning {
         Warning::HeldReplies { .. } => format!(
-            "Over a kept TCP connection, at least {FEWEST_HELD} replies of a program, and at least {} of them, came in parts, the first of less than a segment, with a pause of 38 to 60 ms and a round trip between them. Linux delays an acknowledgement for 40 ms where it has nothing to send (`TCP_DELACK_MIN`); a program that computes for just as long looks the same. Requests less than 40 ms apart take the acknowledgement along: the reply then waits for the next request, and nothing is told.",
+            "Over a kept TCP connection, at least {FEWEST_HELD} replies of a program, and at least {} of them, came in parts, the first of less than a segment, with a pause of 38 to 60 ms and a round trip between them. Linux delays an acknowledgement for 40 ms where it has nothing to send (`TCP_DELACK_MIN`); where the kernel shows that it acknowledged a first part at once, that reply does not count. A program that computes for just as long while an acknowledgement is delayed looks the same. Requests less than 40 ms apart take the acknowledgement along: the reply then waits for the next request, and nothing is told.",
             percent(HELD_REPLIES)
         ),
         Warning::Nagle { .. } => "TCP without `TCP_NODELAY`, with more than one request in flight, and the smallest request is shorter than a segment. With one request in flight Nagle's algorithm delays nothing.".to_owned(),

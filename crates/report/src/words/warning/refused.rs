@@ -7,7 +7,7 @@ use measure::verdict::refused::RefusedBy;
 pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
     match (by, carrier) {
         (RefusedBy::Program, _) => {
-            "its replies say why: check the path, the name or the login that is asked with, or ask more rarely"
+            "its replies say why: what is asked with (path, name, login), a limit of requests, or a program behind it that fails"
         }
         (RefusedBy::OurKernel, _) => {
             "check that the link is up and leads there (`ip route get`, `ip neigh`), and the local firewall"
@@ -29,6 +29,15 @@ pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
         }
         (RefusedBy::Ended, _) => {
             "read the program's log: it or a proxy ends connections or lets in no new one. `sonde check HOST:PORT` asks who listens"
+        }
+        (RefusedBy::Closed, _) => {
+            "read the program's log, and the proxy's: a limit of requests or of idle time, or a program that ended"
+        }
+        (RefusedBy::Cut, _) => {
+            "read the program's log, and the proxy's: replies were begun and given up (a limit of time, a crash, a wrong length)"
+        }
+        (RefusedBy::ConnectionReset, _) => {
+            "read the program's log: it ended with requests unread, or a box on the path resets connections"
         }
         (RefusedBy::Unknown, _) => "check that a program still listens, and check the firewalls on the path",
     }

@@ -3,12 +3,14 @@
 use std::fmt;
 
 use measure::method::{BatchBy, Carrier};
+use measure::throughput::change::RateChange;
 use measure::unit::quantile_name;
 use measure::unit::{Nanos, grouped};
 use measure::verdict::Warning;
 use measure::verdict::refused::RefusedBy;
 use measure::verdict::threshold::MOSTLY_MISSED;
 
+use crate::number::bit_rate;
 use crate::words::capitalised;
 
 /// The fact that `warning` is about, and its consequence.
@@ -33,9 +35,10 @@ impl fmt::Display for Line<'_> {
             | Warning::Rhythm { .. }
             | Warning::Periodic { .. }
             | Warning::Changed { .. } => reading(self.0, f),
-            Warning::OneStreamOneCpu { .. } | Warning::StartIncluded { .. } | Warning::TooShort { .. } => {
-                of_stream(self.0, f)
-            }
+            Warning::OneStreamOneCpu { .. }
+            | Warning::RateChanged { .. }
+            | Warning::StartIncluded { .. }
+            | Warning::TooShort { .. } => of_stream(self.0, f),
             Warning::CoarseClock { .. }
             | Warning::SlowClockSource { .. }
             | Warning::Throttled { .. }
@@ -60,9 +63,10 @@ impl fmt::Display for Line<'_> {
             | Warning::Retransmitted { .. }
             | Warning::Refused { .. }
             | Warning::SendFailed { .. } => status(self.0, f),
-            Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } | Warning::TicksMissed { .. } => {
-                schedule(self.0, f)
-            }
+            Warning::RateNotAchieved { .. }
+            | Warning::BehindSchedule { .. }
+            | Warning::Overtaken { .. }
+            | Warning::TicksMissed { .. } => schedule(self.0, f),
             Warning::TooFewForQuantile { .. }
             | Warning::Correlated { .. }
             | Warning::NotSteady { .. }
@@ -201,6 +205,9 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 RefusedBy::OurKernel => " by this host's kernel (destination unreachable)",
                 RefusedBy::Program => " by the program",
                 RefusedBy::Ended => ": their connection ended, or no new one was opened",
+                RefusedBy::Closed => ": the server, or a proxy, closed their connection without a reply",
+                RefusedBy::Cut => ": their connection ended in the middle of the reply",
+                RefusedBy::ConnectionReset => ": their connection was reset before a reply",
             };
             write!(f, "{} of {} {what} were refused{how}", grouped(*count), grouped(*sent))
         }
@@ -221,6 +228,13 @@ pub fn held_back(warning: &Warning) -> &'static str {
 
 fn schedule(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match warning {
+        Warning::Overtaken { offered_per_s, answered_per_s } => {
+            let (offered, answered) = (PerSecond(*offered_per_s), PerSecond(*answered_per_s));
+            write!(
+                f,
+                "Delays grow while {offered} are offered and {answered} answered in time: requests wait in a queue, at the program or on the way"
+            )
+        }
         Warning::RateNotAchieved { offered_per_s, sent_per_s, .. } => {
             let (sent, offered) = (PerSecond(*sent_per_s), PerSecond(*offered_per_s));
             write!(f, "{sent} of {offered} messages/s were sent. {}", held_back(warning))
@@ -322,7 +336,7 @@ fn reading(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::Rhythm { lag, period_ns, correlation } => {
             write!(
                 f,
-                "Times {lag} requests apart ({period_ns}) are similar (rank correlation {correlation:.2}). A delay is in step with the schedule"
+                "Times {lag} requests apart ({period_ns}) are similar (rank correlation {correlation:.2}). A delay is in step with the schedule, or with their number (servers that take turns)"
             )
         }
         Warning::Changed { change } => {
@@ -343,6 +357,11 @@ fn of_stream(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Warning::OneStreamOneCpu { end, cpus } => {
             let host = if end == "our" { "this host's" } else { "the peer's" };
             write!(f, "One stream keeps one of {host} {cpus} CPUs busy. The path may carry more")
+        }
+        Warning::RateChanged { change: RateChange { at_ns, before_bytes_per_s, after_bytes_per_s } } => {
+            let [before, after] = [before_bytes_per_s, after_bytes_per_s]
+                .map(|rate| bit_rate(*rate).unwrap_or_else(|| "another rate".to_owned()));
+            write!(f, "The rate was {before} until {at_ns}, then {after}. The rate above is the mean of both")
         }
         Warning::StartIncluded { steady_after_ns, share } => {
             let (steady, share) = (steady_after_ns, Percent(*share));
@@ -393,8 +412,8 @@ fn settings(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let (held, of) = (grouped(*count), grouped(*replies));
             write!(
                 f,
-                "{held} of {of} replies came in parts, the rest {pause_ns} later (mean), when this host acknowledged the first part. The server probably waits for \
-                 that between its writes (Nagle's algorithm), and the time is no work of the program"
+                "{held} of {of} replies came in parts, the rest {pause_ns} later (mean), as long as this host delays an acknowledgement. The server probably waits for that \
+                 between its writes (Nagle's algorithm); the time is then no work of the program"
             )
         }
         Warning::Nagle { request_bytes, segment_bytes } => {

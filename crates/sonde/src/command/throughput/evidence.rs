@@ -6,12 +6,13 @@ use measure::interval::arrivals::Datagrams;
 use measure::interval::glance::TcpGlance;
 use measure::method::{Carrier, Direction, Waiting};
 use measure::outcome::SocketFacts;
+use measure::throughput::change::change;
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::leg::Leg;
 use measure::throughput::limit::reason::Untried;
 use measure::throughput::limit::{EndSeen, Evidence, Limit, ShaperSeen, TcpSeen};
-use measure::throughput::silence::{Silence, silence};
+use measure::throughput::silence::{Silence, silence, whole};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
 
@@ -140,16 +141,19 @@ impl Way {
         let sends = self.throughput.direction == Direction::Send;
         let bytes: Vec<u64> = self.receivers().iter().map(|stream| stream.carried.bytes.0).collect();
         let silence = self.silence();
+        let rate_change = change(&whole(self.receivers(), self.throughput.elapsed_ns)).filter(|_| silence.is_none());
         let is_nothing = self.throughput.received_bytes_per_s == Some(0.0);
+        let is_broken = silence.is_some() || is_nothing;
         let detail = Detail {
             limit,
             sender: self.sender,
             receiver: self.receiver,
             datagrams: self.datagrams,
             fairness: fairness(&bytes),
-            // A rate with silences in it is no steady one, however it began.
-            steady_after_ns: steady_after(&self.throughput.intervals).filter(|_| silence.is_none() && !is_nothing),
+            // A rate with silences in it, or of two levels, is no steady one, however it began.
+            steady_after_ns: steady_after(&self.throughput.intervals).filter(|_| !is_broken && rate_change.is_none()),
             silence,
+            rate_change,
             autotuning: found.autotuning,
             zero_copy: found.zero_copy.filter(|_| sends),
             undrained: if sends { found.undrained } else { 0 },

@@ -7,10 +7,10 @@
 //! that carries the delay and is longer than by that after all of them is not held against sonde in one run, unless it is by another delay.
 
 use serde_json::Value;
+use testbed::slow::{HELD_NS, Slow};
 
 use super::Asked;
 use super::row::{PHASES, Row};
-use super::slow::{HELD_NS, Slow};
 use crate::plant::{FORWARDED, Forward};
 use crate::scene::{Scene, counts, number, tell};
 

@@ -4,9 +4,9 @@ use std::thread;
 
 use serde_json::{Value, json};
 use testbed::servers::Server;
+use testbed::slow::{HELD_NS, Slow};
 
 use super::delayed::Judged;
-use super::slow::{HELD_NS, Slow};
 use super::{far, scene};
 use crate::plant::{FORWARDED, Forward};
 use crate::scene::{Scene, before_others, document, installed, number, run, sonde_in, tell};

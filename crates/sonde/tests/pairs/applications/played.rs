@@ -641,3 +641,56 @@ fn logins_that_are_denied_in_the_middle_are_not_tried_again_and_again() {
         had.load(Ordering::SeqCst)
     );
 }
+
+/// A server that has a reply for each request but the latest: a refusal that comes after its time is one of a request, and no stray message.
+#[test]
+fn refusals_that_come_too_late_are_late() {
+    let (url, _) = server("http", |mut stream| {
+        request(&mut stream)?;
+        stream.write_all(OK)?;
+        request(&mut stream)?;
+        while request(&mut stream)? {
+            stream.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")?;
+        }
+        Ok(())
+    });
+    for how in [&["--every", "10ms", "--window", "1"][..], &["--every", "300ms"]] {
+        let words = [&[&url[..], "-c", "5", "--warm-up", "0", "--timeout", "200ms"], how].concat();
+        let (record, _) = measured(&words);
+        let counts = ["late", "lost", "strays"].map(|name| count(&record, name));
+        assert_eq!((counts, kind(&record, "503")), ([4, 1, 0], 4), "{how:?}: {}", brief(&record));
+    }
+}
+
+/// A server with a short idle time ends the connection that was made early, for the next request, too. Nearly all is answered: a request that leaves
+/// just when its connection ends is refused.
+#[test]
+fn a_connection_that_ended_before_it_was_used_refuses_no_request() {
+    let (url, _) = server("http", |mut stream| {
+        stream.set_read_timeout(Some(Duration::from_millis(20)))?;
+        while request(&mut stream)? {
+            stream.write_all(OK)?;
+        }
+        Ok(())
+    });
+    let (record, _) = measured(&[&url, "-c", "20", "--warm-up", "0", "--every", "100ms"]);
+    assert!(count(&record, "answered") >= 16, "{}", brief(&record));
+}
+
+/// What a reply lacks is told by how its connection ended, and the first request of all is told by itself.
+#[test_case(b"", "closed"; "no octet of it")]
+#[test_case(&OK[..30], "cut"; "the middle of it")]
+fn a_reply_that_never_was_whole_is_told_by_its_end(part: &'static [u8], end: &str) {
+    let (url, _) = server("http", move |mut stream| {
+        request(&mut stream)?;
+        stream.write_all(OK)?;
+        request(&mut stream)?;
+        stream.write_all(part)
+    });
+    let (record, _) = measured(&[&url, "-c", "1", "--warm-up", "0"]);
+    let replies = &record["outcome"]["replies"];
+    assert_eq!((count(&record, "refused"), &replies["down"][end]), (1, &(1.into())), "{}", brief(&record));
+    let warnings = record["warnings"].as_array().expect("warnings");
+    assert!(warnings.iter().any(|warning| warning["kind"] == "refused" && warning["by"] == end), "{warnings:?}");
+    assert!(replies["trial_ns"].as_u64().is_some_and(|time| time > 0), "{}", brief(&record));
+}

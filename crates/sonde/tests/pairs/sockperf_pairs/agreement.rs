@@ -41,7 +41,10 @@ fn latency_with(text: &str, asks: u64, behind: fn(f64, f64, f64) -> f64) -> Resu
     order.push(needed(valid, "<MIN> observation =")?);
     // Every asks-th of the valid messages is a slot, from the first to the last.
     let slots = ((valid_sent - 1.0) / asks as f64).floor() + 1.0;
-    let way = valid_sent / needed(valid, "RunTime=")? * 2.0 * order[0] / 1e6 / asks as f64 + 1.0;
+    // A client that stood still sends at once what became due meanwhile: what its valid time lacks at the rate of the whole.
+    let (run, valid_run) = (needed(total, "RunTime=")?, needed(valid, "RunTime=")?);
+    let lacking = (sent / run * valid_run - valid_sent).max(0.0);
+    let way = (valid_sent / valid_run * 2.0 * order[0] / 1e6 + lacking) / asks as f64 + 1.0;
     let behind = behind(way, dropped, late);
     let rules = [
         (received <= sent / asks as f64 + 1.0, "more was received than asked for"),
@@ -56,7 +59,7 @@ fn latency_with(text: &str, asks: u64, behind: fn(f64, f64, f64) -> f64) -> Resu
             "slots are neither answered, nor dropped, nor late",
         ),
         // The last answers may come behind the end, for so long at the most.
-        (needed(total, "RunTime=")? + 1.0 >= needed(valid, "RunTime=")?, "the valid time is longer than the whole"),
+        (run + 1.0 >= valid_run, "the valid time is longer than the whole"),
     ];
     broken(&rules)
 }

@@ -15,6 +15,7 @@ use crate::outcome::replies::{Held, Replies};
 use crate::outcome::stalls::Stalls;
 use crate::outcome::{Batched, Outcome, SocketFacts, Standing};
 use crate::probes::{Kind, Probes};
+use crate::throughput::change::RateChange;
 use crate::throughput::detail::Detail;
 use crate::throughput::limit::{Limit, Limiter};
 use crate::throughput::meter::Meter;
@@ -244,6 +245,13 @@ pub(super) fn silent(case: &mut Case, share: f64) {
     let bytes = Bytes(0);
     let silence = Silence { times: 1, total_ns, share, bytes, longest_from_ns, longest_to_ns, to_the_end: false };
     stream.detail.as_mut().expect("made with one").silence = Some(silence);
+    (case.streams, case.stream) = (true, stream);
+}
+
+pub(super) fn rate_changed(case: &mut Case, changed: bool) {
+    let mut stream = steady_stream(&[1_000; 6]);
+    let change = RateChange { at_ns: Nanos::secs(4), before_bytes_per_s: 1e8, after_bytes_per_s: 1e6 };
+    stream.detail.as_mut().expect("made with one").rate_change = changed.then_some(change);
     (case.streams, case.stream) = (true, stream);
 }
 

@@ -4,20 +4,26 @@ use std::fs;
 use std::process::Command;
 
 use rustix::process::Signal;
-use testbed::process::{self, Running};
-use testbed::servers::Server;
-use testbed::wait;
+
+use crate::process::{self, Running};
+use crate::servers::Server;
+use crate::wait;
 
 /// The time that an answer is held.
 pub const HELD_NS: u64 = 20_000_000;
 
 /// A server whose answers are held, until this goes out of scope.
+#[derive(Debug)]
 pub struct Slow {
     tracer: Option<Running>,
 }
 
 impl Slow {
-    /// Holds these system calls of a server.
+    /// Holds these system calls of a server. It takes strace.
+    ///
+    /// # Panics
+    /// Where the server cannot be traced, with what strace said.
+    #[must_use]
     pub fn hold(server: &Server, calls: &str) -> Self {
         let inject = format!("inject={calls}:delay_enter={}", HELD_NS / 1_000);
         let processes = processes(server.running.id());
