@@ -53,7 +53,8 @@ pub fn render(record: &Record, style: &Style) -> String {
     page.paragraph(INDENT, &Piece::new("method", Tone::Faint), LABEL, &method(record, &answer));
     if let Some(outcome) = &record.outcome {
         if let Some(split) = &outcome.split {
-            parts(&mut page, split);
+            let sent_again = record.warnings.iter().any(|warning| matches!(warning, Warning::Retransmitted { .. }));
+            parts(&mut page, split, sent_again);
         }
         if style.verbose {
             shape(&mut page, &outcome.response);
@@ -156,8 +157,9 @@ fn named_parts(split: &Split) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// The parts of all round trips, and of the slowest.
-fn parts(page: &mut Page, split: &Split) {
+/// The parts of all round trips, and of the slowest. Where TCP sent segments again, what waits behind a lost one waits in the kernel of a host, and
+/// the path is what made it slow: no place is named then.
+fn parts(page: &mut Page, split: &Split, sent_again: bool) {
     if split.clock_stepped {
         return;
     }
@@ -180,7 +182,11 @@ fn parts(page: &mut Page, split: &Split) {
     if let Some(slowest) = &split.slowest {
         page.items(INDENT, &Piece::new("slowest", Tone::Faint), LABEL, &named_parts(slowest));
         page.paragraph(INDENT, &Piece::default(), LABEL, &words::split::source_of_slowest(split, slowest));
-        mostly(page, slowest);
+        if sent_again {
+            page.paragraph(INDENT, &Piece::default(), LABEL, words::split::BEHIND_LOST);
+        } else {
+            mostly(page, slowest);
+        }
     }
 }
 
@@ -330,6 +336,9 @@ mod tests {
             told.contains("(medians of the 51 slowest of 512, whose p50 is 12.1 ms) Mostly the peer's host (100 %)"),
             "{told}"
         );
+        record.warnings.push(Warning::Retransmitted { segments: 23, had_already: Some(2), requests: 1_600 });
+        let told = quiet(&record).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(words::split::BEHIND_LOST) && !told.contains("Mostly the peer's host (100 %)"), "{told}");
     }
 
     #[test]

@@ -35,6 +35,10 @@ pub fn source_of_slowest(split: &Split, slowest: &Split) -> String {
     format!("(medians of the {count} slowest of {of}{whole})")
 }
 
+/// The note beside the parts of the slowest where TCP sent segments again.
+pub const BEHIND_LOST: &str =
+    "TCP sent segments again: what waits behind a lost one counts as the time of the host that has it";
+
 /// The share of a place of which the parts are mostly made.
 const MOSTLY: f64 = 2.0 / 3.0;
 
