@@ -196,12 +196,15 @@ fn objection(look: &Look) -> Option<(&str, Says, usize)> {
     Some((from, says, ports.filter(is_its).count()))
 }
 
+/// Handshakes without an answer for one with, from which a port that was open counts as one that accepts no more.
+const MOSTLY_LOST: u64 = 5;
+
 /// `. TCP :22, :443 accept connections, and nothing was asked there`: open ports at which no program is known, apart from those that stopped to accept.
 fn open_ports(look: &Look) -> String {
     let is_full = |port: u16| {
         let mut handshakes =
             look.legs.iter().filter(|leg| leg.carrier == Carrier::TcpConnect && leg.port == Some(port));
-        handshakes.any(|leg| leg.sums.answered == 0 && leg.sums.lost > 0)
+        handshakes.any(|leg| leg.sums.lost >= MOSTLY_LOST * leg.sums.answered.max(1))
     };
     let open = |is_asked: bool, full: bool| {
         let ports = look.addresses.iter().flat_map(|asked| &asked.ports);
@@ -225,7 +228,7 @@ fn open_ports(look: &Look) -> String {
     let full = Some(open(true, true)).filter(|ports| !ports.is_empty()).map(|ports| {
         let ports = ports.join(", ");
         format!(
-            ". TCP {ports}: a connection was accepted at first, and none later, as where a program hangs and its listen queue is full"
+            ". TCP {ports}: connections were accepted at first, and hardly any later, as where a program hangs and its listen queue is full"
         )
     });
     let parts = [

@@ -232,7 +232,7 @@ fn schedule(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let (offered, answered) = (PerSecond(*offered_per_s), PerSecond(*answered_per_s));
             write!(
                 f,
-                "Delays grow while {offered} are offered and {answered} answered in time: requests wait in a queue, at the program or on the way"
+                "Delays grow while {offered} requests/s are offered and {answered}/s answered in time: requests wait in a queue, at the program or on the way"
             )
         }
         Warning::RateNotAchieved { offered_per_s, sent_per_s, .. } => {
