@@ -24,8 +24,8 @@ pub(super) fn nagle(outcome: &Outcome, method: &Method) -> Option<Warning> {
         .then_some(Warning::Nagle { request_bytes, segment_bytes })
 }
 
-/// Warns where replies came in parts, the rest of them when this host had acknowledged the first: a server that writes in parts, and leaves Nagle's
-/// algorithm on, waits for that.
+/// Warns where replies came in parts, with a pause between them as long as this host delays an acknowledgement: a server that writes in
+/// parts, and leaves Nagle's algorithm on, waits for that.
 pub(super) fn held_replies(outcome: &Outcome) -> Option<Warning> {
     let told = outcome.replies.as_ref()?;
     let replies = told.kinds.values().fold(told.others, |sum, kind| sum.saturating_add(kind.count));

@@ -677,7 +677,7 @@ fn a_connection_that_ended_before_it_was_used_refuses_no_request() {
     assert!(count(&record, "answered") >= 16, "{}", brief(&record));
 }
 
-/// What a reply lacks is told by how its connection ended, and the first request of all is told by itself.
+/// The end of its connection tells of a reply that was never whole, and the first request of all is told by itself.
 #[test_case(b"", "closed"; "no octet of it")]
 #[test_case(&OK[..30], "cut"; "the middle of it")]
 fn a_reply_that_never_was_whole_is_told_by_its_end(part: &'static [u8], end: &str) {
