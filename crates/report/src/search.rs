@@ -84,7 +84,7 @@ pub(crate) fn sentence(search: &SearchDocument) -> String {
         }
         (Some(end), None, _) => format!("{} met {met}; no failing rate was found", at(end)),
         (None, Some(end), Reached::Lowest) => {
-            format!("No rate met {met}: {}, the lowest rate allowed, {}", at(end), failed(search, end))
+            format!("No rate met {met}: {}, the lowest rate that can be judged here, {}", at(end), failed(search, end))
         }
         (None, Some(end), _) => format!("No rate met {met} so far: {} {}", at(end), failed(search, end)),
         (Some(end), Some(missed), reached) => {
@@ -180,6 +180,7 @@ pub(crate) struct Row {
     pub(crate) rate: Rate,
     pub(crate) quantiles: [Option<Nanos>; SHOWN.len()],
     pub(crate) lost: f64,
+    pub(crate) refused: f64,
     pub(crate) achieved: f64,
     pub(crate) met: usize,
     pub(crate) ours: usize,
@@ -206,7 +207,8 @@ fn row(probes: &[&Probe]) -> Row {
         });
         median(found.collect())
     };
-    let share = |of: fn(&Seen) -> f64| {
+    let of_sent = |seen: &Seen, count: u64| count as f64 / seen.sent.max(1) as f64;
+    let share = |of: &dyn Fn(&Seen) -> f64| {
         let mut shares: Vec<f64> = seen.iter().map(of).collect();
         shares.sort_unstable_by(f64::total_cmp);
         shares.get(shares.len().saturating_sub(1) / 2).copied().unwrap_or_default()
@@ -215,8 +217,9 @@ fn row(probes: &[&Probe]) -> Row {
     Row {
         rate: probes[0].rate_per_1000s,
         quantiles: SHOWN.map(quantile),
-        lost: share(|seen| seen.lost as f64 / seen.sent.max(1) as f64),
-        achieved: share(|seen| seen.achieved),
+        lost: share(&|seen| of_sent(seen, seen.lost)),
+        refused: share(&|seen| of_sent(seen, seen.declined)),
+        achieved: share(&|seen| seen.achieved),
         met: count(Verdict::Met),
         ours: count(Verdict::OurSide),
         bunched: count(Verdict::Bunched),
@@ -257,8 +260,9 @@ fn plot(page: &mut Page, search: &SearchDocument, rows: &[Row]) {
 }
 
 fn table(page: &mut Page, rows: &[Row]) {
-    let head = ["rate", "p50", "p99", "lost", "sent", "met"].map(|text| Piece::new(text, Tone::Faint));
-    let mut table = vec![head.to_vec()];
+    let refused = rows.iter().any(|row| row.refused > 0.0);
+    let names = ["rate", "p50", "p99", "lost"].into_iter().chain(refused.then_some("refused")).chain(["sent", "met"]);
+    let mut table = vec![names.map(|text| Piece::new(text, Tone::Faint)).collect::<Vec<Piece>>()];
     for row in rows {
         let time = |index: usize| Piece::from(row.quantiles[index].map_or(String::new(), number::measured));
         let tone = if row.met * 2 > row.probes { Tone::Plain } else { Tone::Faint };
@@ -267,14 +271,11 @@ fn table(page: &mut Page, rows: &[Row]) {
             (0, bunched) => format!(", {bunched} void"),
             _ => ", limited by this host".to_owned(),
         };
-        table.push(vec![
-            Piece::new(rate(row.rate), tone),
-            time(0),
-            time(1),
-            Piece::from(number::percent(row.lost)),
-            Piece::from(number::percent(row.achieved)),
-            Piece::new(format!("{} of {}{whose}", row.met, row.probes), tone),
-        ]);
+        let mut cells = vec![Piece::new(rate(row.rate), tone), time(0), time(1), Piece::from(number::percent(row.lost))];
+        cells.extend(refused.then(|| Piece::from(number::percent(row.refused))));
+        cells.push(Piece::from(number::percent(row.achieved)));
+        cells.push(Piece::new(format!("{} of {}{whose}", row.met, row.probes), tone));
+        table.push(cells);
     }
     if table.len() > 1 {
         page.table(&table);
@@ -335,7 +336,7 @@ mod tests {
         let above = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Highest));
         assert!(above.starts_with("At least ") && above.ends_with(": no higher rate was allowed (--up-to)"), "{above}");
         let below = with(&|bracket| (bracket.met, bracket.reached) = (None, Reached::Lowest));
-        assert!(below.starts_with("No rate met ") && below.contains("/s, the lowest rate allowed, failed"), "{below}");
+        assert!(below.starts_with("No rate met ") && below.contains("/s, the lowest rate that can be judged here, failed"), "{below}");
         let unsettled = with(&|bracket| bracket.reached = Reached::Probes);
         assert!(unsettled.starts_with("Highest rate so far") && unsettled.contains(" above) failed"), "{unsettled}");
         let ours = with(&|bracket| bracket.missed.iter_mut().for_each(|end| end.tally.ours = end.tally.missed));

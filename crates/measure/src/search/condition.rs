@@ -1,7 +1,8 @@
 //! Condition that a rate has to meet: `p99<1ms,loss<0.1%`.
 //!
 //! Every clause must hold. Times are response times, from the intended instant, over all that asked for an answer: one
-//! without a timely, sound answer ranks above every answer, so that losses cannot make a tail look short. Every
+//! without a timely, sound answer ranks above every answer, so that losses cannot make a tail look short. A request that
+//! the peer refused, as a limiter of rates does by a status, was not served: for a rate that counts as a loss. Every
 //! condition also asks that at least 99.9 % of the rate was offered: messages that our own side did not send say
 //! nothing of the far side.
 
@@ -43,7 +44,7 @@ enum Quantity {
     Max,
     /// The 99th percentile of how late our own side sends.
     Slip,
-    /// Messages lost, of those sent.
+    /// Messages lost or refused by the peer, of those sent.
     Loss,
     /// Messages sent, of those due.
     Achieved,
@@ -162,23 +163,22 @@ impl Clause {
 
     fn held(&self, seen: &Seen) -> Held {
         match (self.of, self.bound) {
-            (Quantity::Quantile(q), Bound::Time { .. }) => self.quantile(q.as_f64(), &seen.response, seen.unanswered),
-            (Quantity::Slip, Bound::Time { .. }) => self.quantile(SLIP, &seen.slip, 0),
+            (Quantity::Quantile(q), Bound::Time { .. }) => self.quantile(q.as_f64(), &seen.response, Some(seen)),
+            (Quantity::Slip, Bound::Time { .. }) => self.quantile(SLIP, &seen.slip, None),
             (Quantity::Max, Bound::Time { .. }) => match seen.response.quantile(1.0) {
-                Some(_) if seen.unanswered > 0 => Held::No("max beyond the timeout".to_owned()),
+                Some(_) if seen.unanswered > 0 => Held::No(format!("max {}", seen.beyond())),
                 found => self.time(found),
             },
             (Quantity::Mean, Bound::Time { .. }) => self.time(seen.mean_ns.map(|mean| mean.round() as u64)),
             (Quantity::Loss, Bound::AtMost { limit, or_equal }) => {
-                let (found, allowed) =
-                    (u128::from(seen.lost) * u128::from(WHOLE), u128::from(seen.sent) * u128::from(limit.0));
-                let share = seen.lost as f64 / seen.sent.max(1) as f64;
+                let gone = seen.lost.saturating_add(seen.declined);
+                let (found, allowed) = (u128::from(gone) * u128::from(WHOLE), u128::from(seen.sent) * u128::from(limit.0));
                 match found.cmp(&allowed) {
                     // Nothing was sent: our own side's clause tells.
                     _ if seen.sent == 0 => Held::TooFew,
                     std::cmp::Ordering::Less => Held::Yes,
                     std::cmp::Ordering::Equal if or_equal => Held::Yes,
-                    _ => Held::No(format!("loss {}", percent(share))),
+                    _ => Held::No(seen.gone()),
                 }
             }
             (_, Bound::AtLeast { limit }) if seen.achieved >= limit.as_f64() => Held::Yes,
@@ -189,14 +189,15 @@ impl Clause {
         }
     }
 
-    fn quantile(&self, q: f64, times: &Ranked, unanswered: u64) -> Held {
-        let all = times.count() + unanswered;
+    /// `above`: what it was of, whose messages without an answer rank above all `times`.
+    fn quantile(&self, q: f64, times: &Ranked, above: Option<&Seen>) -> Held {
+        let all = times.count() + above.map_or(0, |seen| seen.unanswered);
         if standing(q, all) == Standing::TooFew {
             return Held::TooFew;
         }
-        match rank(q, all).and_then(|rank| times.at(rank)) {
-            None => Held::No(format!("{} beyond the timeout", self.name())),
-            found => self.time(found),
+        match (rank(q, all).and_then(|rank| times.at(rank)), above) {
+            (None, Some(seen)) => Held::No(format!("{} {}", self.name(), seen.beyond())),
+            (found, _) => self.time(found),
         }
     }
 
@@ -222,7 +223,7 @@ impl Clause {
 }
 
 /// A share for people, in three digits at most.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     // 99.9 must not read 100.
     let decimals = if percent < 0.01 {

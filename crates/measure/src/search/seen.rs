@@ -2,6 +2,7 @@
 
 use crate::method::{Method, Schedule};
 use crate::outcome::{Outcome, Slip};
+use crate::search::condition::percent;
 use crate::statistics::payload::ranked;
 use crate::statistics::quantile::Ranked;
 use crate::unit::Nanos;
@@ -26,6 +27,8 @@ pub struct Seen {
     pub sent: u64,
     /// Messages that asked for an answer and got none that was timely and sound.
     pub unanswered: u64,
+    /// Number of those that the peer refused.
+    pub declined: u64,
     /// Response times.
     pub response: Ranked,
     /// Their mean, nanoseconds; absent where there are none.
@@ -53,9 +56,33 @@ impl Seen {
             bunched: bunched(outcome, method, sent.saturating_add(refused)),
             sent,
             unanswered: counts.unanswered(),
+            declined: counts.refused,
             response: ranked(&outcome.response.histogram),
             mean_ns: outcome.response.mean_ns,
             slip,
+        }
+    }
+}
+
+impl Seen {
+    /// Words for a time that falls among the messages without an answer: `beyond the timeout`, or the refusals that it falls among.
+    pub(super) fn beyond(&self) -> String {
+        match (self.declined, self.unanswered.saturating_sub(self.declined)) {
+            (0, _) => "beyond the timeout".to_owned(),
+            (declined, 0) => format!("among requests that the peer refused ({declined} of {})", self.sent),
+            (declined, silent) => {
+                format!("among requests refused ({declined}) or not answered in time ({silent}) of {}", self.sent)
+            }
+        }
+    }
+
+    /// Words for the shares that got no answer: `loss 0.120 %`, `refused 50.0 %`, or both.
+    pub(super) fn gone(&self) -> String {
+        let share = |count: u64| percent(count as f64 / self.sent.max(1) as f64);
+        match (self.lost, self.declined) {
+            (lost, 0) => format!("loss {}", share(lost)),
+            (0, declined) => format!("refused {}", share(declined)),
+            (lost, declined) => format!("loss {}, refused {}", share(lost), share(declined)),
         }
     }
 }

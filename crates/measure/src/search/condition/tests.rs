@@ -19,6 +19,7 @@ fn sound() -> Seen {
         bunched: 0,
         sent: 10_000,
         unanswered: 0,
+        declined: 0,
         response: Ranked::exact((1..=10_000).map(|us| us * 1_000).collect()),
         mean_ns: Some(5_000_500.0),
         slip: Ranked::exact(vec![2_000; 10_000]),
@@ -87,6 +88,20 @@ fn the_unanswered_rank_above_every_answer() {
     assert_eq!(said("p50<5152us", &seen), (Verdict::Met, String::new()));
     let silent = Seen { unanswered: 1_000, response: Ranked::exact(vec![]), ..sound() };
     assert_eq!(said("p50<1h", &silent), (Verdict::Missed, "p50 beyond the timeout".into()));
+}
+
+/// A limiter of rates answers at once, with a status that is a refusal: nothing timed out, and nothing was served.
+#[test]
+fn what_the_peer_refused_was_not_served_and_is_not_late() {
+    let limited = Seen { unanswered: 300, declined: 300, sent: 10_300, ..sound() };
+    let refused = "p99 among requests that the peer refused (300 of 10300)";
+    assert_eq!(said("p99<1h", &limited), (Verdict::Missed, refused.into()));
+    assert_eq!(said("loss<1%", &limited), (Verdict::Missed, "refused 2.9 %".into()));
+    let both = Seen { unanswered: 400, lost: 100, sent: 10_400, ..limited };
+    let either = "p99 among requests refused (300) or not answered in time (100) of 10400";
+    assert_eq!(said("p99<1h", &both), (Verdict::Missed, either.into()));
+    assert_eq!(said("loss<1%", &both), (Verdict::Missed, "loss 0.962 %, refused 2.9 %".into()));
+    assert_eq!(said("loss<4%", &both).0, Verdict::Met);
 }
 
 #[test_case(10, Verdict::Missed, "loss 0.100 %"; "as many as may just not be")]
