@@ -174,6 +174,8 @@ pub struct PeerFacts {
     pub batch: Option<Batch>,
     /// Receive buffer of its sockets of datagrams, as its kernel counts it, of several the smallest; where it said.
     pub receive_buffer: Option<Bytes>,
+    /// Datagrams that reached it from another address or port than their flow began with; absent: not reported.
+    pub elsewhere: Option<u64>,
     /// Time that its threads waited because of a rate or bandwidth limit set by its owner; absent: not reported.
     pub limited: Option<Nanos>,
     /// Authentication of the session; absent: there was no key.
@@ -310,6 +312,7 @@ pub(crate) fn facts_of(control: &Control) -> PeerFacts {
         cpus: got.cpus.clone(),
         batch: got.batch,
         receive_buffer: None,
+        elsewhere: None,
         limited: None,
         authentication: control.authentication,
         authenticated: control.authenticated,
@@ -349,15 +352,15 @@ fn recorded(report: &Report, method: &Method) -> PeerCounts {
     let unique = method.traffic.carrier() == Carrier::Tcp || again.is_some() && replied_again.is_some();
     let less = |count: u64, copies: Option<u64>| count.checked_sub(copies.unwrap_or(0));
     let (received, replied) = (less(received, again), less(replied, replied_again));
-    let dropped = report.dropped;
+    let (dropped, elsewhere) = (report.dropped, report.elsewhere);
     let unrecorded = match &report.warm_up {
         Some(warm_up) if open::headed(method) => total(warm_up),
         _ if !open::headed(method) && method.warm_up_ns == Nanos::ZERO => 0,
-        _ => return PeerCounts { dropped, ..PeerCounts::default() },
+        _ => return PeerCounts { dropped, elsewhere, ..PeerCounts::default() },
     };
     // Each request of a warm-up is replied to.
     let recorded = |count: Option<u64>| count.and_then(|count| count.checked_sub(unrecorded));
-    PeerCounts { received: recorded(received), replied: recorded(replied), dropped, unique }
+    PeerCounts { received: recorded(received), replied: recorded(replied), dropped, elsewhere, unique }
 }
 
 fn conclude(

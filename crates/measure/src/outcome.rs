@@ -272,7 +272,11 @@ pub struct Loss {
     /// Arrivals that the peer's kernel dropped at the sockets of its datagrams, warm-up included: a receive buffer was full,
     /// or a checksum wrong. Messages that came in one buffer (`UDP_SEGMENT`) count as one. Absent where the peer did not tell.
     pub peer_dropped: Option<u64>,
-    /// Messages lost on the way there: sent less received, copies that the path made not counted. Absent where the peer did not
+    /// Messages that reached the peer from another address or port than their flow began with, warm-up and copies included: a box on the way gave
+    /// the flow another. They were not answered and are not in `peer_received`. Absent where there were none, or the peer did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_elsewhere: Option<u64>,
+    /// Messages lost on the way there: sent less received and `peer_elsewhere`, copies that the path made not counted. Absent where the peer did not
     /// tell its counts, or told them with copies and the path made some.
     pub forward: Option<i64>,
     /// Replies lost on the way back: replies the peer sent less those that came, late ones included. Likewise.

@@ -336,6 +336,15 @@ pub enum Warning {
         /// not known.
         dropped_by_peer: Option<u64>,
     },
+    /// Messages reached the peer from another address or port than their flow began with: a box on the way gave the flow another. They stay
+    /// unanswered.
+    Rebound {
+        /// Such messages, a count.
+        count: u64,
+        /// Messages sent, a count; absent for a stream.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<u64>,
+    },
     /// TCP sent segments again: they or their acknowledgements were lost, or came later than TCP's timeout. Data that
     /// waited for one counts as answered.
     Retransmitted {

@@ -148,7 +148,7 @@ pub(crate) fn closed() -> Record {
 }
 
 fn counted(received: u64, replied: u64) -> PeerCounts {
-    PeerCounts { received: Some(received), replied: Some(replied), dropped: Some(0), unique: true }
+    PeerCounts { received: Some(received), replied: Some(replied), dropped: Some(0), elsewhere: Some(0), unique: true }
 }
 
 fn split() -> Split {

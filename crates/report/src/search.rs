@@ -271,7 +271,8 @@ fn table(page: &mut Page, rows: &[Row]) {
             (0, bunched) => format!(", {bunched} void"),
             _ => ", limited by this host".to_owned(),
         };
-        let mut cells = vec![Piece::new(rate(row.rate), tone), time(0), time(1), Piece::from(number::percent(row.lost))];
+        let mut cells =
+            vec![Piece::new(rate(row.rate), tone), time(0), time(1), Piece::from(number::percent(row.lost))];
         cells.extend(refused.then(|| Piece::from(number::percent(row.refused))));
         cells.push(Piece::from(number::percent(row.achieved)));
         cells.push(Piece::new(format!("{} of {}{whose}", row.met, row.probes), tone));
@@ -336,7 +337,10 @@ mod tests {
         let above = with(&|bracket| (bracket.missed, bracket.reached) = (None, Reached::Highest));
         assert!(above.starts_with("At least ") && above.ends_with(": no higher rate was allowed (--up-to)"), "{above}");
         let below = with(&|bracket| (bracket.met, bracket.reached) = (None, Reached::Lowest));
-        assert!(below.starts_with("No rate met ") && below.contains("/s, the lowest rate that can be judged here, failed"), "{below}");
+        assert!(
+            below.starts_with("No rate met ") && below.contains("/s, the lowest rate that can be judged here, failed"),
+            "{below}"
+        );
         let unsettled = with(&|bracket| bracket.reached = Reached::Probes);
         assert!(unsettled.starts_with("Highest rate so far") && unsettled.contains(" above) failed"), "{unsettled}");
         let ours = with(&|bracket| bracket.missed.iter_mut().for_each(|end| end.tally.ours = end.tally.missed));

@@ -504,7 +504,7 @@ fn admit(data: Data, from: SocketAddr, shared: &Shared) -> Result<Arc<Session>, 
     }
     let flow = session.flows.get(usize::from(data.flow)).ok_or(DataRefusal::FlowBeyond)?;
     // Connect + exchange opens one connection after another, the last of which may still be ending.
-    if session.open.pattern != Pattern::ConnectExchange && !flow.take() {
+    if session.open.pattern != Pattern::ConnectExchange && flow.take(from.port()).is_err() {
         return Err(DataRefusal::FlowTaken);
     }
     Ok(session)

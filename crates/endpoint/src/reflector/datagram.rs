@@ -65,8 +65,9 @@ pub fn take_in(message: Vec<u8>, from: SocketAddr, local: SocketAddr, to: (&Arc<
 
 /// True for a datagram from `from` that is authentic for another session than `session`, to whose flow's socket it came.
 pub fn is_of_another(session: &Session, message: &[u8], from: SocketAddr, shared: &Shared) -> bool {
-    named(message, shared)
-        .is_some_and(|(named, header)| named.token != session.token && fits(&named, &header, message, from))
+    named(message, shared).is_some_and(|(named, header)| {
+        named.token != session.token && is_authentic(&named, &header, message) && is_of_client(&named, from)
+    })
 }
 
 /// Begins the flow of a datagram. Returns those of others that arrived at its socket.
@@ -77,13 +78,19 @@ fn admit(
     (shared, meter): (&Arc<Shared>, Option<&Meter>),
 ) -> Vec<(Vec<u8>, SocketAddr)> {
     let Some((session, header)) = named(&message, shared) else {
-        if let Some(meter) = meter {
+        if let Some(session) = shared.sessions.of_stream(&message, from) {
+            session.elsewhere.fetch_add(1, Ordering::Relaxed);
+        } else if let Some(meter) = meter {
             meter.malformed(message.len() as u64);
         }
         return Vec::new();
     };
-    if !fits(&session, &header, &message, from) {
+    if !is_authentic(&session, &header, &message) {
         session.malformed.fetch_add(1, Ordering::Relaxed);
+        return Vec::new();
+    }
+    if !is_of_client(&session, from) {
+        session.elsewhere.fetch_add(1, Ordering::Relaxed);
         return Vec::new();
     }
     // A sender that claims to be us would have us answer ourselves for ever.
@@ -101,13 +108,17 @@ fn named(message: &[u8], shared: &Shared) -> Option<(Arc<Session>, Header)> {
     (session.mac.is_some() || session.token == header.token).then_some((session, header))
 }
 
-/// Returns true where a datagram belongs to the session that it names. Its source must be the address of the session's
-/// control connection, which has shown that it receives: nothing is sent to an address that a sender only claims.
-fn fits(session: &Session, header: &Header, message: &[u8], from: SocketAddr) -> bool {
+/// Returns true where a datagram belongs to the session that it names.
+fn is_authentic(session: &Session, header: &Header, message: &[u8]) -> bool {
     session.open.carrier == Carrier::Udp
         && header.is_of(&session.token, session.mac.as_ref(), (message, message.len()), Direction::There)
         && usize::from(header.flow) < session.flows.len()
-        && from.ip().to_canonical() == session.client
+}
+
+/// Returns true for the address of the session's control connection, which has shown that it receives: nothing is sent to an address that a
+/// sender only claims.
+fn is_of_client(session: &Session, from: SocketAddr) -> bool {
+    from.ip().to_canonical() == session.client
 }
 
 /// Starts the thread of a flow, unless it runs already: datagrams that were queued before come here too. Returns those
@@ -120,7 +131,9 @@ fn start(
     first: Vec<u8>,
     shared: &Arc<Shared>,
 ) -> std::io::Result<Vec<(Vec<u8>, SocketAddr)>> {
-    if !session.flows[usize::from(flow)].take() {
+    if let Err(port) = session.flows[usize::from(flow)].take(from.port()) {
+        // Of the flow's own port it was queued here before the flow had its socket.
+        session.elsewhere.fetch_add(u64::from(port != from.port()), Ordering::Relaxed);
         return Ok(Vec::new());
     }
     let result = open(local, from, session.open.receive_buffer_bytes).and_then(|socket| {

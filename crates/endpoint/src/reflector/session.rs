@@ -1,17 +1,18 @@
 //! The sessions a reflector has open: the clients they answer, their settings, and their counts.
 
 use std::collections::{BTreeSet, HashMap};
-use std::net::{IpAddr, Shutdown};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use measure::method::{Carrier, Waiting};
 use measure::unit::{Bytes, Instant, Nanos, Rate};
+use protocol::bulk::Mark;
 use protocol::native::header::Token;
 use protocol::native::limits::{self, Limits};
-use protocol::native::mac::{Mac, NAME};
+use protocol::native::mac::{Direction, Mac, NAME};
 use protocol::native::message::{Got, Open, Reason, Refused, Report};
-use protocol::native::stream::{Told as StreamTold, goes_there};
+use protocol::native::stream::{Numbers, Told as StreamTold, goes_there};
 use socket2::Socket;
 
 use super::Behaviour;
@@ -54,6 +55,8 @@ pub struct Session {
     /// Messages with the session's token that made no sense, or whose code was wrong, or which had come before where that is
     /// not the path's doing.
     pub malformed: AtomicU64,
+    /// Authentic datagrams that came from another address or port than their flow began with, which stay unanswered.
+    pub elsewhere: AtomicU64,
     /// Set when it is over, or the reflector stops: its threads end.
     pub over: Stop,
     /// Budgets that it shares: with all sessions, and with those of its key.
@@ -127,8 +130,8 @@ pub struct FlowCount {
     pub replied: AtomicU64,
     /// Replies to such copies.
     pub replied_again: AtomicU64,
-    /// True while a connection carries it.
-    taken: AtomicBool,
+    /// The client's port while a connection, or datagrams, carry it; 0 while none do.
+    taken: AtomicU16,
     /// Time of the next reply where its rate is limited, nanoseconds of the monotonic clock.
     due: AtomicU64,
 }
@@ -137,9 +140,12 @@ pub struct FlowCount {
 const AHEAD: Nanos = Nanos::millis(10);
 
 impl FlowCount {
-    /// Takes the flow for one connection; `false` where another has it.
-    pub fn take(&self) -> bool {
-        !self.taken.swap(true, Ordering::AcqRel)
+    /// Takes the flow for what comes from the client's `port`.
+    ///
+    /// # Errors
+    /// The port that has it.
+    pub fn take(&self, port: u16) -> Result<(), u16> {
+        self.taken.compare_exchange(0, port, Ordering::AcqRel, Ordering::Acquire).map(drop)
     }
 
     /// One more request has come; how many that makes. By the flow's thread alone, which is why it takes no locked
@@ -195,7 +201,7 @@ impl FlowCount {
 
     /// The connection has ended.
     pub fn leave(&self) {
-        self.taken.store(false, Ordering::Release);
+        self.taken.store(0, Ordering::Release);
     }
 }
 
@@ -217,6 +223,7 @@ impl Session {
             got,
             flows,
             malformed: AtomicU64::new(0),
+            elsewhere: AtomicU64::new(0),
             over: Stop::default(),
             budgets: permit.budget.iter().cloned().collect(),
             held_back: AtomicU64::new(0),
@@ -415,6 +422,17 @@ impl Session {
         self.flows.iter().map(|flow| flow.received.load(Ordering::Relaxed)).collect()
     }
 
+    /// True for a numbered datagram of one of its streams that has another port than `port`.
+    fn has_elsewhere(&self, message: &[u8], port: u16) -> bool {
+        let Some(&[high, low]) = message.get(6..8).and_then(|flow| flow.first_chunk()) else { return false };
+        let flow = u16::from_be_bytes([high, low]);
+        let taken = self.flows.get(usize::from(flow)).map_or(0, |flow| flow.taken.load(Ordering::Acquire));
+        let is_elsewhere = self.streams.is_some() && self.open.carrier == Carrier::Udp && taken != 0 && taken != port;
+        let numbers = || Numbers::new(&self.token, flow).authenticated(self.mac, Direction::Back);
+        // What repeats the end of a stream is none of its datagrams.
+        is_elsewhere && matches!(numbers().read_of(message, message.len()), Some(Mark::Data { .. }))
+    }
+
     /// Ends the threads of the session, and returns the counts at its end. CPU time and sockets are reported where all
     /// threads reported theirs.
     pub fn finish(&self) -> Report {
@@ -433,6 +451,7 @@ impl Session {
             replied: of(|flow| &flow.replied),
             replied_again: Some(of(|flow| &flow.replied_again)),
             malformed: self.malformed.load(Ordering::Relaxed),
+            elsewhere: Some(self.elsewhere.load(Ordering::Relaxed)),
             limited_ns: Some(Nanos(self.held_back.load(Ordering::Relaxed))),
             user_ns: told.map(|told| told.cpu.user_ns),
             system_ns: told.map(|told| told.cpu.system_ns),
@@ -667,6 +686,14 @@ impl Sessions {
     /// The session whose token begins as this one, of which datagrams that are authenticated tell no more.
     pub fn named(&self, token: &Token) -> Option<Arc<Session>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(&token.name()).cloned()
+    }
+
+    /// The session whose stream a numbered datagram is of that comes from another port of its client than the stream has. A box on the way gave
+    /// it that port: what comes from the stream's own goes to the stream's own socket.
+    pub fn of_stream(&self, message: &[u8], from: SocketAddr) -> Option<Arc<Session>> {
+        let (open, address) = (self.open.read().unwrap_or_else(PoisonError::into_inner), from.ip().to_canonical());
+        let is_of = |session: &&Arc<Session>| session.client == address && session.has_elsewhere(message, from.port());
+        open.values().find(is_of).cloned()
     }
 
     /// Ends a session.

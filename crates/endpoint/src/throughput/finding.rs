@@ -137,6 +137,7 @@ pub(super) fn conclude(
         Err(why) => (protocol::native::message::Report::default(), Some(why)),
     };
     peer.receive_buffer = report.receive_buffer_bytes;
+    peer.elsewhere = report.elsewhere;
     peer.limited = report.limited_ns;
     let told = told_by(task, report.streams.unwrap_or_default());
     // To us the end of a sender looks alike, whatever it is for.

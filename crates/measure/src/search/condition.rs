@@ -172,7 +172,8 @@ impl Clause {
             (Quantity::Mean, Bound::Time { .. }) => self.time(seen.mean_ns.map(|mean| mean.round() as u64)),
             (Quantity::Loss, Bound::AtMost { limit, or_equal }) => {
                 let gone = seen.lost.saturating_add(seen.declined);
-                let (found, allowed) = (u128::from(gone) * u128::from(WHOLE), u128::from(seen.sent) * u128::from(limit.0));
+                let (found, allowed) =
+                    (u128::from(gone) * u128::from(WHOLE), u128::from(seen.sent) * u128::from(limit.0));
                 match found.cmp(&allowed) {
                     // Nothing was sent: our own side's clause tells.
                     _ if seen.sent == 0 => Held::TooFew,

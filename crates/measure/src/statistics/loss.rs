@@ -19,6 +19,8 @@ pub struct PeerCounts {
     pub replied: Option<u64>,
     /// Arrivals that its kernel dropped at its sockets, warm-up included.
     pub dropped: Option<u64>,
+    /// Messages that reached it from another address or port than their flow began with, and are in no other count; warm-up included.
+    pub elsewhere: Option<u64>,
     /// True where copies that the path made are in neither of the first two.
     pub unique: bool,
 }
@@ -51,7 +53,13 @@ pub fn loss(counts: &Counts, periods: &LossPeriods, peer: PeerCounts) -> Loss {
         peer_received: received,
         peer_replied: replied,
         peer_dropped: peer.dropped,
-        forward: received.and_then(|received| less(counts.messages_sent(), received)),
+        peer_elsewhere: peer.elsewhere.filter(|count| *count > 0),
+        forward: received.and_then(|received| {
+            let unseen = less(counts.messages_sent(), received)?;
+            // Those of the warm-up are among them.
+            let elsewhere = peer.elsewhere.and_then(|count| i64::try_from(count).ok()).unwrap_or(0);
+            Some(unseen - elsewhere.min(unseen))
+        }),
         reverse: replied.filter(|_| !may_be_later).and_then(|replied| less(replied, came)),
     }
 }
@@ -181,7 +189,13 @@ mod tests {
         for seq in [3, 4, 9] {
             periods.lost(&mut sequence, seq);
         }
-        let peer = PeerCounts { received: Some(99), replied: Some(98), dropped: Some(97), unique: true };
+        let peer = PeerCounts {
+            received: Some(99),
+            replied: Some(98),
+            dropped: Some(97),
+            unique: true,
+            ..PeerCounts::default()
+        };
         let found = loss(&counts(97, 3, 0, 0), &periods, peer);
         assert_eq!((found.periods, found.longest_period), (2, 2));
         assert_eq!((found.peer_received, found.peer_replied, found.peer_dropped), (Some(99), Some(98), Some(97)));
@@ -216,7 +230,7 @@ mod tests {
     #[test_case(true, (Some(2), Some(1)); "one that knows them")]
     fn a_path_that_makes_copies_hides_losses_from_who_counts_them(unique: bool, ways: (Option<i64>, Option<i64>)) {
         let counts = Counts { duplicated: 2, ..counts(97, 3, 0, 0) };
-        let peer = PeerCounts { received: Some(98), replied: Some(98), dropped: None, unique };
+        let peer = PeerCounts { received: Some(98), replied: Some(98), unique, ..PeerCounts::default() };
         let found = loss(&counts, &LossPeriods::default(), peer);
         assert_eq!((found.forward, found.reverse), ways);
         assert_eq!(found.peer_received.is_some(), unique);

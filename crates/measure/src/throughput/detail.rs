@@ -35,6 +35,10 @@ pub struct Detail {
     /// A change of the rate in the middle of the streams; absent where there was none, or where a silence tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_change: Option<RateChange>,
+    /// Number of datagrams that reached the peer from another address or port than their stream began with, as behind a box that gave it another;
+    /// they are in no other count of the receiver. Absent where there were none, or the peer did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<u64>,
     /// Automatic sizing of the sockets' buffers by our kernel; absent for datagrams.
     pub autotuning: Option<Autotuning>,
     /// Calls that sent in place, and of how many the kernel copied the payload after all; absent where none was asked for.
@@ -56,6 +60,7 @@ impl Detail {
             steady_after_ns: None,
             silence: None,
             rate_change: None,
+            elsewhere: None,
             autotuning: None,
             zero_copy: None,
             undrained: 0,

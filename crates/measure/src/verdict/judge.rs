@@ -205,6 +205,7 @@ pub fn judge_stream(
     warnings.extend(machines.into_iter().filter(|warning| !stream::is_told_as_limit(warning, stream)));
     warnings.extend(machines::power_saving(method, ends));
     warnings.extend(stream::one_cpu_of_many(stream, method, ends));
+    warnings.extend(stream::rebound(stream));
     warnings.extend(stream::silent(stream));
     warnings.extend(stream::rate_changed(stream));
     warnings.extend(stream::course(stream));

@@ -60,6 +60,7 @@ impl Warning {
             Self::Dark { .. }
             | Self::Silent { .. }
             | Self::SendFailed { .. }
+            | Self::Rebound { .. }
             | Self::Retransmitted { .. }
             | Self::Refused { .. }
             | Self::SizeUnanswered { .. }
@@ -115,6 +116,8 @@ impl Warning {
             Self::SameHost { .. } => &["own-reflector"],
             Self::HandshakeIsNotTheApplication => &["resets-timed"],
             Self::NoReport { .. } => &["peer-lost"],
+            // A flow that has another port is silent because of that.
+            Self::Dark { .. } | Self::Silent { .. } => &["rebound"],
             Self::BehindSchedule { .. } => &["rate-not-achieved"],
             Self::MeanMisleads { .. } => &["disturbed", "throttled", "stalled", "periodic"],
             // Requests that wait behind one long pause resemble their neighbours.

@@ -247,6 +247,10 @@ pub struct Report {
     pub replied_again: Option<Vec<u64>>,
     /// Messages for this session that made no sense.
     pub malformed: u64,
+    /// Datagrams of this session that came from another address or port than their flow began with, as behind a box on the way that gave the
+    /// flow another; warm-up and copies included. They stay unanswered and are in no other count. `None` where the peer does not report it.
+    #[serde(default)]
+    pub elsewhere: Option<u64>,
     /// Time that its threads waited, one beside the other, because of a bound of the reflector's on rate or bandwidth,
     /// nanoseconds. `None` where the peer does not report it.
     #[serde(default)]

@@ -295,12 +295,17 @@ fn losses(outcome: &Outcome, is_load: bool) -> Vec<String> {
 fn ways(loss: &Loss, counts: &Counts) -> Option<String> {
     let sent = counts.scheduled.checked_sub(counts.send_failed)?;
     // Where the way of a loss is not known, the peer's count alone does not tell it.
-    let there = sent.checked_sub(loss.peer_received.filter(|_| loss.forward.is_some())?)?;
+    let unseen = sent.checked_sub(loss.peer_received.filter(|_| loss.forward.is_some())?)?;
+    // Those of the warm-up are among what came from elsewhere.
+    let other = loss.peer_elsewhere.unwrap_or(0).min(unseen);
+    let there = unseen - other;
     // A late reply is lost on neither way.
-    let back = counts.lost.checked_sub(there)?;
+    let back = counts.lost.checked_sub(unseen)?;
     // Where others were late, these may only be later yet.
     let later = if back > 0 && counts.late > 0 { ", or later yet" } else { "" };
-    Some(format!("{} on the way to the peer, {} back{later}", grouped(there), grouped(back)))
+    let elsewhere =
+        if other > 0 { format!(", {} came there from another port", grouped(other)) } else { String::new() };
+    Some(format!("{} on the way to the peer{elsewhere}, {} back{later}", grouped(there), grouped(back)))
 }
 
 /// A far side that counts copies does not know how many requests came, once the path made some.

@@ -1,7 +1,7 @@
 //! Figures of a load alone: one-way messages, the direction of losses, what held messages back, its seconds.
 
 use measure::event::Second;
-use measure::outcome::{Outcome, Slip};
+use measure::outcome::{Loss, Outcome, Slip};
 use measure::unit::{Nanos, grouped};
 
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -17,7 +17,7 @@ pub(super) fn messages(outcome: &Outcome) -> Option<String> {
 /// Losses in each direction, where the peer counted and one of them is not 0.
 pub(super) fn directions(outcome: &Outcome) -> Vec<String> {
     let (loss, sent) = (&outcome.loss, outcome.counts.messages_sent());
-    if loss.forward.unwrap_or(0) == 0 && loss.reverse.unwrap_or(0) == 0 {
+    if loss.forward.unwrap_or(0) == 0 && loss.reverse.unwrap_or(0) == 0 && loss.peer_elsewhere.is_none() {
         return Vec::new();
     }
     let way = |lost: i64, of: u64, way: &str| {
@@ -27,7 +27,12 @@ pub(super) fn directions(outcome: &Outcome) -> Vec<String> {
     };
     let there = loss.forward.map(|lost| way(lost, sent, "on the way to the peer"));
     let back = loss.reverse.map(|lost| way(lost, loss.peer_replied.unwrap_or(0), "back"));
-    [there, back].into_iter().flatten().collect()
+    [there, elsewhere(loss), back].into_iter().flatten().collect()
+}
+
+/// `3 600 came there from another port`: messages that the peer saw and does not answer.
+fn elsewhere(loss: &Loss) -> Option<String> {
+    loss.peer_elsewhere.map(|count| format!("{} came there from another port", grouped(count)))
 }
 
 /// The time for which scheduled messages could not be sent, and why, where it was long enough to be seen.

@@ -52,7 +52,27 @@ fn a_datagram_with_the_token_from_another_address_is_met_with_silence() {
         elsewhere.set_read_timeout(Some(PATIENCE)).unwrap();
         assert_unanswered(&session, &elsewhere, &session.request(0, Flags::NONE, 64, 64));
         let report = session.close();
-        assert_eq!((report.received, report.malformed), (vec![2], 1));
+        assert_eq!((report.received, report.malformed, report.elsewhere), (vec![2], 0, Some(1)));
+    });
+}
+
+/// A NAT that forgot a flow gives it another port: what it brings is there, and is not lost on the way.
+#[test]
+fn datagrams_of_a_flow_that_come_from_another_port_are_counted_and_not_answered() {
+    with_reflector(|address| {
+        let session = Session::open(address, open(Carrier::Udp)).unwrap();
+        let (first, other) = (udp(address), udp(address));
+        assert_eq!(asked(&first, &session.request(0, Flags::NONE, 64, 64)).len(), 64);
+        for seq in 1..4 {
+            other.send(&session.request(seq, Flags::NONE, 64, 64)).unwrap();
+        }
+        // First datagrams are taken one after the other: when another session's is answered, the three were looked at.
+        let beside = Session::open(address, open(Carrier::Udp)).unwrap();
+        assert_eq!(asked(&udp(address), &beside.request(0, Flags::NONE, 64, 64)).len(), 64);
+        assert_eq!(asked(&first, &session.request(4, Flags::NONE, 64, 64)).len(), 64);
+        assert!(is_silent(&other), "nothing goes to a port that is only claimed");
+        let report = session.close();
+        assert_eq!((report.received, report.malformed, report.elsewhere), (vec![2], 0, Some(3)));
     });
 }
 

@@ -95,6 +95,7 @@ const CASES: &[Pair] = &[
         |case| (case.method.traffic, case.outcome.loss.forward) = (traffic(Carrier::Udp, Pattern::Load), Some(1)),
         |case| (case.method.traffic, case.outcome.loss.forward) = (traffic(Carrier::Udp, Pattern::Load), Some(-1)),
     ),
+    ("rebound", |case| case.outcome.loss.peer_elsewhere = Some(1), |case| case.outcome.loss.forward = Some(1)),
     ("ticks-missed", |case| case.outcome.counts.ticks_missed = 1, |_| {}),
     (
         "rate-not-achieved",

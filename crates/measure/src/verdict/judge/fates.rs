@@ -30,9 +30,11 @@ pub(super) fn fates(
     let gone = counts.missing();
     // Its warm-up's are among them.
     let dropped_there = outcome.loss.peer_dropped.map(|dropped| dropped.min(gone)).filter(|dropped| *dropped > 0);
-    // Losses within a dark period are reported as that.
+    // Losses within a dark period are reported as that, and those that came from elsewhere as such.
     let in_the_dark = outcome.dark.is_some_and(|dark| dark.unanswered as f64 >= DARK_EXPLAINS * gone as f64);
-    let lost = (gone > 0 && !in_the_dark).then_some(Warning::Lost {
+    let elsewhere = outcome.loss.peer_elsewhere.unwrap_or(0);
+    let by_another = elsewhere > 0 && elsewhere as f64 >= DARK_EXPLAINS * gone as f64;
+    let lost = (gone > 0 && !in_the_dark && !by_another).then_some(Warning::Lost {
         count: gone,
         sent: sent(counts),
         dropped_by_us: dropped(&outcome.sockets),
@@ -46,7 +48,8 @@ pub(super) fn fates(
     let explained = outcome.dark.is_some_and(|dark| again.segments <= backed_off(&dark, outcome.sockets.len()));
     let again = retransmitted(again, counts.messages_sent()).filter(|_| !explained);
     let odd = [corrupt(outcome), unasked(counts, method).or_else(|| altered(counts))];
-    [dark, failed, refused(outcome, method, ours), lost, again].into_iter().chain(odd).flatten()
+    let rebound = (elsewhere > 0).then_some(Warning::Rebound { count: elsewhere, sent: Some(counts.messages_sent()) });
+    [rebound, dark, failed, refused(outcome, method, ours), lost, again].into_iter().chain(odd).flatten()
 }
 
 /// Warns where something came that is no reply to its request.

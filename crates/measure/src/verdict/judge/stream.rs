@@ -68,6 +68,11 @@ pub(super) fn silent(stream: &Throughput) -> Option<Warning> {
     Some(Warning::Silent { silence })
 }
 
+/// Warns where datagrams reached the peer from elsewhere than their stream began.
+pub(super) fn rebound(stream: &Throughput) -> Option<Warning> {
+    stream.detail.as_ref()?.elsewhere.map(|count| Warning::Rebound { count, sent: None })
+}
+
 /// Warns where the rate had two levels: the printed one is the mean of both.
 pub(super) fn rate_changed(stream: &Throughput) -> Option<Warning> {
     stream.detail.as_ref()?.rate_change.map(|change| Warning::RateChanged { change })

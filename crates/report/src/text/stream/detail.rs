@@ -124,7 +124,13 @@ fn handing(found: &Detail) -> Vec<String> {
     });
     let late = (found.undrained > 0).then(|| {
         let streams = number::count(u64::from(found.undrained), "stream", "streams");
-        format!("{streams} not drained: missing bytes may have been in flight")
+        // Datagrams that nobody accounts for are counted as lost.
+        let missing = if found.datagrams.is_some() {
+            "the receiver did not hear of the end"
+        } else {
+            "missing bytes may have been in flight"
+        };
+        format!("{streams} not drained: {missing}")
     });
     [copied, late].into_iter().flatten().collect()
 }

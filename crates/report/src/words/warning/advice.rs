@@ -59,6 +59,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::Unasked { .. } => {
             "look for a server or a proxy that answers twice: read its log, or capture its packets"
         }
+        Warning::Rebound { .. } => {
+            "a NAT or a firewall on the way forgot the flow and gave it a new port: look for its timeout for UDP, or its restart at that time"
+        }
         Warning::LostOnTheWay { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {
             read_faster(command)
         }

@@ -151,6 +151,7 @@ fn fates() -> Part {
         (lost(10, Some(9), LeavesBy::Trace), &[Replay]),
         (gone(None), LOADS),
         (gone(Some(30)), LOADS),
+        (Warning::Rebound { count: 3_600, sent: Some(4_000) }, &[Rtt, Load, Throughput]),
     ]
 }
 

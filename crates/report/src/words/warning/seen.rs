@@ -60,6 +60,7 @@ impl fmt::Display for Line<'_> {
             | Warning::Corrupt { .. }
             | Warning::Unasked { .. }
             | Warning::LostOnTheWay { .. }
+            | Warning::Rebound { .. }
             | Warning::Retransmitted { .. }
             | Warning::Refused { .. }
             | Warning::SendFailed { .. } => status(self.0, f),
@@ -163,6 +164,16 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f,
                 "The server sent {replies} that no request asked for. Where the protocol has no IDs, some times may belong to another request"
             )
+        }
+        Warning::Rebound { count, sent } => {
+            let datagrams = crate::number::count(*count, "datagram", "datagrams");
+            let from = "reached the peer from another port than the flow began with";
+            match sent {
+                Some(sent) => {
+                    write!(f, "{datagrams} of {} {from}. They are not lost: it does not answer them", grouped(*sent))
+                }
+                None => write!(f, "{datagrams} {from}. They count as lost, for none of its counts has them"),
+            }
         }
         Warning::LostOnTheWay { count, sent, dropped_by_peer } => {
             let (lost, of) = (grouped(*count), grouped(*sent));

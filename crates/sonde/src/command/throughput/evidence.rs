@@ -53,6 +53,7 @@ impl Way {
         let theirs: Vec<Stream> = told.iter().map(|told| told.stream.clone()).collect();
         let receivers = if sends { &theirs } else { &throughput.streams };
         let datagrams = receivers.iter().filter_map(|stream| stream.datagrams).reduce(|one, other| one.and(&other));
+        let datagrams = datagrams.map(|seen| with_tail(seen, found, sends, warm_up));
         let (sender, receiver) = if sends { (near, far) } else { (far, near) };
         let senders: Vec<&SocketFacts> = if sends {
             throughput.sockets.iter().collect()
@@ -154,6 +155,7 @@ impl Way {
             steady_after_ns: steady_after(&self.throughput.intervals).filter(|_| !is_broken && rate_change.is_none()),
             silence,
             rate_change,
+            elsewhere: found.peer.elsewhere.filter(|count| sends && *count > 0),
             autotuning: found.autotuning,
             zero_copy: found.zero_copy.filter(|_| sends),
             undrained: if sends { found.undrained } else { 0 },
@@ -259,6 +261,15 @@ fn end(
 fn throttled_us(environment: &Environment) -> Option<u64> {
     let counted = environment.counters.get("cgroup.throttled_us").map(|us| us.unsigned_abs());
     counted.or(environment.settings.get("cgroup.cpu_limit").filter(|limit| *limit == "none").map(|_| 0))
+}
+
+/// With the datagrams that left after the highest number that came, where the receiver never heard of the last: no number accounts for them.
+fn with_tail(seen: Datagrams, found: &Finding, sends: bool, warm_up: Nanos) -> Datagrams {
+    let all: Option<u64> = found.threads.iter().filter(|thread| thread.sent).map(|thread| thread.sent_datagrams).sum();
+    // Those of a warm-up are counted together with the others by the sender alone.
+    let unheard = sends && found.undrained > 0 && warm_up == Nanos::ZERO;
+    let tail = all.filter(|_| unheard).map_or(0, |all| all.saturating_sub(seen.expected));
+    Datagrams { expected: seen.expected + tail, lost: seen.lost.saturating_add_unsigned(tail), ..seen }
 }
 
 /// The packets that the receiver's kernel dropped at its sockets, of those that the numbers account for. A buffer of `segments` that is dropped
