@@ -24,6 +24,9 @@ pub struct Environment {
     pub cpu_model: Option<String>,
     /// CPUs this process may run on.
     pub cpus_allowed: Option<u32>,
+    /// Number of the one CPU that it may run on; absent where it may run on several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_cpu: Option<u32>,
     /// CPUs of the machine that are online.
     pub cpus_online: Option<u32>,
     /// True where two CPUs share a core (simultaneous multithreading).

@@ -15,6 +15,8 @@ use crate::study::moves;
 
 /// Share of the measured time below which a cause is not named.
 pub const SHARE: f64 = 0.1;
+/// Where a cause would save so many times the measured time, it is no part of that; chance makes one that is all of it a little more.
+pub const BEYOND: f64 = 1.25;
 /// Time for which any program keeps a reply on a warm path, in nanoseconds: a program that keeps it for less is prompt.
 pub const PROMPT_NS: f64 = 25_000.0;
 /// A thread that waits for its CPU for less than this share of the time is not disturbed by others there.
@@ -144,6 +146,8 @@ pub enum Doubt {
     TooFewBlocks,
     /// Its switch does not show it, as sure as that has to be among so many.
     NotShown,
+    /// It would save more than all that was measured: without it the other switches cost more, and none of this is a part of the time.
+    BeyondMeasured,
     /// It is worth less than the least share.
     Small,
     /// It is no more than any program takes, or requests without a pause are answered sooner than it would allow.
@@ -249,6 +253,7 @@ fn judge(part: &Part, (base, floor): (&Blocks, &Blocks), p: Option<f64>, causes:
         Some(_) if few => Some(Doubt::TooFewBlocks),
         Some(takes) if takes.value <= 0.0 || takes.low <= Some(0.0) => Some(Doubt::NotShown),
         Some(_) if p.is_some_and(|p| p > ALARMS) => Some(Doubt::NotShown),
+        Some(takes) if measured.is_some_and(|measured| takes.value > BEYOND * measured) => Some(Doubt::BeyondMeasured),
         Some(takes) if part.cause == Cause::PeerHolds && is_of_any_program(takes, median(floor)) => {
             Some(Doubt::AsAnyProgram)
         }

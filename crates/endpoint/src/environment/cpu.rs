@@ -21,7 +21,9 @@ pub(super) fn read_lasting(files: &Files, facts: &mut Environment, notes: &mut N
 
 /// Fills in the CPU's other facts.
 pub(super) fn read(files: &Files, facts: &mut Environment, notes: &mut Notes) {
-    facts.cpus_allowed = allowed(files, notes).map(|cpus| cpus.len() as u32);
+    let allowed = allowed(files, notes);
+    facts.cpus_allowed = allowed.as_ref().map(|cpus| cpus.len() as u32);
+    facts.only_cpu = allowed.and_then(|cpus| <[u32; 1]>::try_from(cpus).ok()).map(|[cpu]| cpu);
     facts.cpus_online =
         notes.fact(files, &format!("{CPUS}/online")).and_then(|list| Some(parse_list(&list)?.len() as u32));
     facts.smt = notes.fact(files, &format!("{CPUS}/smt/active")).map(|active| active == "1");

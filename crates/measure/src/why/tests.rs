@@ -123,6 +123,21 @@ fn of_nothing_no_cause_is_named_more_often_than_one_test_would(spread: f64, wait
     assert!(alarms <= most, "{alarms} of 2000 at {spread}");
 }
 
+/// Two ends on one CPU: a wait that spins takes the other end's time, and requests that sleep until they are due undo a part of what that costs.
+#[test]
+fn what_would_save_more_than_was_measured_is_no_part_of_it() {
+    let one_cpu = |at: u32| match (at & 6 == 0, at & 1 == 0) {
+        (true, _) => 44_000.0,
+        (false, true) => 8_000_000.0,
+        (false, false) => 7_000_000.0,
+    };
+    let found = explain(&drawn(one_cpu, BLOCKS, 0.1, 0.002, &mut Rng::with_seed(73)));
+    let pacing = found.causes.iter().find(|cause| cause.cause == Cause::SleepPacing).unwrap();
+    assert!(pacing.takes.unwrap().low > Some(44_000.0), "{pacing:?}");
+    assert_eq!(pacing.doubt, Some(Doubt::BeyondMeasured));
+    assert!(found.causes.iter().all(|cause| !cause.is_established()), "{found:?}");
+}
+
 /// Checks the documented power: a cause of 30 % is found.
 #[test_case(0.1, 990; "trials that scatter by a tenth")]
 #[test_case(0.2, 900; "by a fifth")]

@@ -163,6 +163,7 @@ fn verdict(cause: &Examined) -> String {
             Some(high) if high < 0.0 && cause.cause != Cause::ColdPath => "did not help".to_owned(),
             _ => "not established".to_owned(),
         },
+        Some(Doubt::BeyondMeasured) => "more than all".to_owned(),
         Some(Doubt::Small) => format!("below {}", number::percent(SHARE)),
         Some(Doubt::AsAnyProgram) if is_prompt(cause) => format!("normal (≤ {})", prompt()),
         Some(Doubt::AsAnyProgram) => "not established".to_owned(),
@@ -271,6 +272,11 @@ fn doubt(cause: &Examined) -> String {
             }
             _ => format!("{switch}: no significant saving"),
         },
+        Some(Doubt::BeyondMeasured) => {
+            format!(
+                "{switch} would save more than was measured: it undoes what other switches cost, and is no part of this time"
+            )
+        }
         Some(Doubt::Small) => format!("{switch}: the saving is below {} of what was measured", number::percent(SHARE)),
         Some(Doubt::AsAnyProgram) if is_prompt(cause) => format!("any program needs up to {}", prompt()),
         Some(Doubt::AsAnyProgram) => "requests without a pause are answered sooner than that".to_owned(),

@@ -60,10 +60,14 @@ pub(super) fn one_cpu(method: &Method, ends: Ends<'_>) -> bool {
     // A name that many hosts have tells no host.
     let host = |end: Option<&Environment>| end.and_then(|end| end.host.clone()).filter(|name| name != "localhost");
     let one_name = host(ends.ours).is_some() && host(ends.ours) == host(ends.theirs);
-    let pinned_together = match (&method.spread.cpus[..], &method.spread.peer_cpus[..]) {
-        ([our], [their]) => our == their,
-        _ => false,
+    // A thread runs where it is pinned, or else where its process may.
+    let only = |pinned: &[u32], end: Option<&Environment>| match pinned {
+        [] => end.and_then(|end| end.only_cpu),
+        [cpu] => Some(*cpu),
+        _ => None,
     };
+    let (our, their) = (only(&method.spread.cpus, ends.ours), only(&method.spread.peer_cpus, ends.theirs));
+    let pinned_together = our.is_some() && our == their;
     let one_host = ends.own_reflector || ends.same_host.is_some();
     one_host && ends.ours.is_some_and(alone) || (one_host || one_name) && pinned_together
 }

@@ -303,7 +303,12 @@ fn one_cpu_for_both_ends_is_told() {
     assert!(told(&method, Some(&single), None, &own));
     assert!(!told(&method, Some(&near), Some(&single), &none), "one at the peer alone is its business");
     assert!(!told(&method, Some(&single), Some(&far), &none), "one here does not wait for a peer elsewhere");
+    let confined = |cpu| Environment { only_cpu: Some(cpu), ..near.clone() };
+    assert!(told(&method, Some(&confined(1)), Some(&confined(1)), &none), "both processes may run on CPU 1 alone");
+    assert!(!told(&method, Some(&confined(1)), Some(&confined(0)), &none));
+    assert!(!told(&method, Some(&confined(1)), Some(&near), &none), "the peer has others");
     method.spread.cpus = vec![1];
+    assert!(told(&method, Some(&near), Some(&confined(1)), &none), "pinned to the peer's only one");
     method.spread.peer_cpus = vec![1];
     assert!(told(&method, Some(&near), Some(&near), &none));
     assert!(!told(&method, Some(&near), Some(&far), &none), "the same number on two machines");

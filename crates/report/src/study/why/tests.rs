@@ -93,6 +93,7 @@ fn every_doubt_is_told_at_every_width() {
         Doubt::NotMeasured,
         Doubt::TooFewBlocks,
         Doubt::NotShown,
+        Doubt::BeyondMeasured,
         Doubt::Small,
         Doubt::AsAnyProgram,
         Doubt::NotBusy,
