@@ -2,6 +2,7 @@
 //!
 //! Verdicts and remarks come from `measure::reach`; nothing is judged here.
 
+use measure::look::losses;
 use measure::reach::mtu::MtuFinding;
 use measure::reach::remark::Remark;
 use measure::reach::{
@@ -135,7 +136,10 @@ fn beyond_echo(address: &AddressReach) -> Option<Nanos> {
     let tcp = address.ports.iter().filter(|port| port.transport == Transport::Tcp);
     let times: Vec<Nanos> = tcp.filter_map(time).collect();
     let shortest = times.iter().min().copied().filter(|_| times.len() >= TIMES)?;
-    let is_farther = shortest.0 >= echo.0.saturating_mul(FARTHER.0) && shortest.0 >= echo.0.saturating_add(FARTHER.1.0);
+    // As long takes a handshake whose first SYN is lost, however near the host is.
+    let is_farther = shortest < losses::SENT_AGAIN
+        && shortest.0 >= echo.0.saturating_mul(FARTHER.0)
+        && shortest.0 >= echo.0.saturating_add(FARTHER.1.0);
     (is_farther && address.mtu_by == Some(MtuBy::Echo)).then_some(shortest)
 }
 

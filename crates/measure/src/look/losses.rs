@@ -20,7 +20,11 @@ fn chance(legs: &[Leg], leg: &Leg) -> Option<f64> {
     // One that got no answer at all says nothing of chance, and lost requests too.
     let due: u64 = others.iter().filter(|other| other.answers()).map(|other| other.sums.due).sum();
     let (lost, asked) = (leg.sums.lost, leg.sums.due);
-    let alone = loses(leg) && leg.answers() && lost > 0 && due > 0 && others.iter().all(|other| other.sums.lost == 0);
+    let alone = loses(leg)
+        && leg.answers()
+        && lost > 0
+        && due > 0
+        && others.iter().all(|other| other.sums.lost == 0 && !repeats(other));
     let chance = (ln_binomial(asked, lost.min(asked)) - ln_binomial(asked + due, lost.min(asked))).exp();
     alone.then_some(chance * legs.len() as f64)
 }
@@ -40,23 +44,31 @@ pub fn undecided(legs: &[Leg]) -> Option<u32> {
 /// Handshakes of which none was answered, from which that is no chance loss.
 const SEVERAL: u64 = 3;
 /// First wait of a TCP sender before it sends a SYN again (RFC 6298, section 2).
-const SENT_AGAIN: Nanos = Nanos::secs(1);
+pub const SENT_AGAIN: Nanos = Nanos::secs(1);
 
-/// The cause by which none of the handshakes of `leg` was answered in time, at a port that accepted when it was first asked and whose connections
-/// answer; `None` where that is not so. A first SYN that is always lost, and sent again a second later, shows in nothing else.
+/// True where each handshake that was answered took as long as one whose SYN is sent again.
+pub fn repeats(leg: &Leg) -> bool {
+    leg.carrier == Carrier::TcpConnect && leg.sums.min_ns.is_some_and(|least| least >= SENT_AGAIN)
+}
+
+/// The cause by which none of the handshakes of `leg` was answered in time, or each only after its SYN was sent again, at a port that accepted when it
+/// was first asked and whose connections answer; `None` where that is not so. A first SYN that is always lost shows in nothing else.
 pub fn handshakes(addresses: &[Asked], legs: &[Leg], leg: &Leg) -> Option<Cause> {
     let sums = &leg.sums;
     let silent = sums.answered == 0 && sums.refused == 0 && sums.failed == 0 && sums.lost >= SEVERAL;
-    let port = leg.port.filter(|_| leg.carrier == Carrier::TcpConnect && silent && leg.dark.is_none())?;
+    let fails = silent || repeats(leg) && sums.answered + sums.lost >= SEVERAL;
+    let port = leg.port.filter(|_| leg.carrier == Carrier::TcpConnect && fails && leg.dark.is_none())?;
     // Where connections that stand are not seen to answer either, it is no matter of handshakes.
     let place = (Carrier::Tcp, leg.port, leg.address);
-    let stands = |other: &Leg| (other.carrier, other.port, other.address) == place && other.answers();
+    let is_near = |other: &Leg| other.sums.min_ns.is_some_and(|least| least < Nanos(SENT_AGAIN.0 / 2));
+    let stands = |other: &Leg| (other.carrier, other.port, other.address) == place && other.answers() && is_near(other);
     if !legs.iter().any(stands) {
         return None;
     }
     match first(addresses, leg.address, port)? {
         after if after >= SENT_AGAIN => Some(Cause::FirstSyn),
-        _ => Some(Cause::NewConnections),
+        _ if silent => Some(Cause::NewConnections),
+        _ => None,
     }
 }
 

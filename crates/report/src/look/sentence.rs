@@ -269,11 +269,12 @@ pub(super) fn handshakes(look: &Look) -> Option<String> {
         } else {
             (format!("took {after} when asked alone"), "a limit of new connections, or a full listen queue there")
         };
-        let none = number::count(leg.sums.lost, "handshake", "handshakes");
-        Some(format!(
-            "{}: no reply in time to {none}, and the first {seen}. Open connections answer → look for {why}",
-            name(leg)
-        ))
+        let count = |count| number::count(count, "handshake", "handshakes");
+        let fate = match leg.sums.min_ns.filter(|_| leg.sums.answered > 0) {
+            Some(least) => format!("{} took {least} or more", count(leg.sums.answered)),
+            None => format!("no reply in time to {}", count(leg.sums.lost)),
+        };
+        Some(format!("{}: {fate}, and the first {seen}. Open connections answer → look for {why}", name(leg)))
     };
     look.judgement.findings.iter().find_map(of)
 }

@@ -100,7 +100,11 @@ fn reason(reason: &Reason) -> String {
         Reason::SlowDatagrams => "datagrams could not be sent as fast as the stream, and show nothing of it".to_owned(),
         Reason::NoFasterDatagrams => "datagrams faster than the stream could not be sent".to_owned(),
         Reason::StandingQueue { waited_ns, bytes_per_s } => {
-            format!("a standing queue of {waited_ns}, which let {} through", rate(*bytes_per_s))
+            // It may have been filling still: how much it holds is not known.
+            format!(
+                "a queue in which datagrams waited {waited_ns} at least for half of the test, and which let {} through",
+                rate(*bytes_per_s)
+            )
         }
         Reason::EvenLoss => "the same share lost at any rate".to_owned(),
         Reason::WaitedAfterLoss { waited_ns } => {

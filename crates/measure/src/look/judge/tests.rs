@@ -529,6 +529,27 @@ fn what_loses_alone(echoes: usize, handshakes: usize, is_alone: bool) {
     assert!(judgement.findings.iter().all(|found| found.of != Subject::Losses { leg: 3 }));
 }
 
+/// A box that drops the first packet of each flow: no handshake is lost, each takes a second more, and echoes lose beside them.
+#[test]
+fn handshakes_that_all_repeat_their_syn_lose_too() {
+    let times = |ns: u64, count: usize| (0..50).map(|round| (round < count).then_some(ns)).collect::<Vec<_>>();
+    let named = |handshake: u64| {
+        let (transport, verdict, after) = (Transport::Tcp, Verdict::Open, Nanos(handshake));
+        let port =
+            PortFinding { transport, port: 12_865, verdict, seen: Seen::Answer { after_ns: after }, service: None };
+        let addresses =
+            [Asked { address: "10.0.0.2".into(), echo: Seen::Answer { after_ns: Nanos(1) }, ports: vec![port] }];
+        let mut connects = with_losses(Carrier::TcpConnect, &times(handshake, 50));
+        (connects.sums.due, connects.sums.lost) = (8, 0);
+        let legs = [losing(Carrier::Icmp, 13), connects, losing(Carrier::Tcp, 0)];
+        let evidence = Evidence { addresses: &addresses, legs: &legs, ..Evidence::default() };
+        judge(&evidence).findings.iter().filter_map(|found| found.cause).collect::<Vec<_>>()
+    };
+    let repeated = named(1_020_000_000);
+    assert!(repeated.contains(&Cause::FirstSyn) && !repeated.contains(&Cause::LosesAlone), "{repeated:?}");
+    assert!(!named(2_000_000).contains(&Cause::FirstSyn));
+}
+
 #[test]
 fn handshakes_that_fail_while_connections_stand_are_a_cause_of_their_own() {
     let named = |first: Seen, lost: usize, connected: usize| {

@@ -109,7 +109,8 @@ pub enum Reason {
     SlowDatagrams,
     /// Datagrams could not be sent faster than the stream.
     NoFasterDatagrams,
-    /// A standing queue, and the rate that it let through.
+    /// A queue that stood, with the shortest wait in the middle one of the intervals, and the rate that it let through. It may have been filling
+    /// still.
     StandingQueue { waited_ns: Nanos, bytes_per_s: f64 },
     /// The same share lost at any rate.
     EvenLoss,
