@@ -87,10 +87,13 @@ fn altered(counts: &Counts) -> Option<Warning> {
 /// such a run one request, and a second.
 fn waited(outcome: &Outcome, method: &Method, gone: u64) -> Option<f64> {
     let spread = &method.spread;
-    let one_at_a_time = matches!(method.traffic.window(), Window::Closed(1))
-        && !method.schedule.has_instants()
-        && (spread.in_turn || spread.connections == 1);
-    let share = gone as f64 * method.timeout_ns.0 as f64 / outcome.elapsed_ns.0 as f64;
+    let one_at_a_time =
+        matches!(method.traffic.window(), Window::Closed(1)) && (spread.in_turn || spread.connections == 1);
+    let waiting = gone as f64 * method.timeout_ns.0 as f64;
+    // By a schedule the others leave when they are due, but for those that were skipped meanwhile.
+    let skipped = outcome.offered_per_s.map(|rate| outcome.counts.ticks_missed as f64 / rate * 1e9);
+    let waiting = if method.schedule.has_instants() { skipped.unwrap_or(0.0).min(waiting) } else { waiting };
+    let share = waiting / outcome.elapsed_ns.0 as f64;
     (one_at_a_time && share.is_finite() && share >= WAITED).then_some(share.min(1.0))
 }
 
@@ -280,6 +283,26 @@ mod tests {
             None,
             "the others leave when they are due"
         );
+    }
+
+    /// A server that is stopped for 1.5 s of 6 costs a loop of one request at a time, each 10 ms, one late reply and 148 that were not sent.
+    #[test]
+    fn what_a_schedule_skipped_behind_one_that_got_no_reply_is_told() {
+        let waited = |ticks_missed: u64, late: u64| {
+            let counts = Counts { scheduled: 452, answered: 452 - late, late, ticks_missed, ..Counts::default() };
+            let (mut outcome, _) = run(counts, Carrier::Tcp);
+            (outcome.elapsed_ns, outcome.offered_per_s) = (Nanos::secs(6), Some(100.0));
+            let schedule = Some(Schedule::Every { interval_ns: Nanos::millis(10) });
+            let window = Some(1);
+            let method = Asked { schedule, window, ..Asked::default() }.resolve().unwrap();
+            fates(&outcome, &method, None).find_map(|warning| match warning {
+                Warning::Lost { waited_share, .. } => waited_share,
+                _ => None,
+            })
+        };
+        assert!(waited(148, 1).is_some_and(|share| (share - 1.0 / 6.0).abs() < 1e-9), "{:?}", waited(148, 1));
+        assert!(waited(30, 1).is_some_and(|share| (share - 0.05).abs() < 1e-9), "no more than was skipped");
+        assert_eq!(waited(0, 1), None, "nothing was skipped");
     }
 
     #[test]

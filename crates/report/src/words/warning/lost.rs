@@ -21,6 +21,9 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
         _ if command == Command::Ask && count >= sent => {
             "check the program (`sonde check HOST:PORT`, its log): it answers nothing, or nothing that is a whole reply; raise --timeout if it is slow"
         }
+        (_, LeavesBy::Connection) if command == Command::Ask => {
+            "raise --timeout to separate lost from late. Where `connect` takes 1 s or more, the path or a full listen queue lost a SYN, and no log has it"
+        }
         _ if command == Command::Ask => {
             "raise --timeout to separate lost from late; read the program's log for that time"
         }
