@@ -15,7 +15,7 @@ pub struct Flows {
     pub groups: Option<Vec<FlowGroup>>,
     /// No smaller difference between groups is told, nanoseconds.
     pub least_ns: f64,
-    /// Connections that took another time among the others in the second half of the run than in the first, by their number from 0: they are in no
+    /// Connections that took another time among the others from some time on than before it, by their number from 0: they are in no
     /// group. Where they are an eighth of all or more, there are no groups. Looked for where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<u32>,

@@ -27,10 +27,10 @@ const DEALS: u32 = 1_999;
 const WIDER: f64 = 5.0;
 /// Fewest rounds that can show a difference of a stated size.
 pub const FEWEST_ROUNDS: usize = 6;
-/// A flow has moved where its mean place among the others, from 0 to 1, differs by this much between both halves of the rounds …
+/// A flow has moved where its mean place among the others, from 0 to 1, differs by this much before and after a round …
 const MOVES: f64 = 0.15;
-/// … and by so many standard deviations of the rank sum.
-const SURELY: f64 = 3.3;
+/// … and by so many standard deviations of the rank sum: three rounds are looked at, and of many flows.
+const SURELY: f64 = 4.2;
 /// From so many rounds on a third of them is kept for the size of a cut.
 const ROUNDS_TO_CONFIRM: usize = 3 * FEWEST_ROUNDS;
 /// No difference below both of these is told, however sure it is: queues and processors differ anyway.
@@ -102,30 +102,32 @@ pub fn groups(
     Groups { groups: told(rounds, settled), least_ns }
 }
 
-/// Flows that take another place among the others in the second half of `rounds` than in the first, by `least_ns` at least: as where a router
-/// chooses paths anew from time to time. To a test that takes rounds for independent, a temporary change looks like a
-/// group of its own.
+/// Flows that take another place among the others before a quarter, a half or three quarters of `rounds` than after it, by `least_ns` at least: as
+/// where a router chooses paths anew. To a test that takes rounds for independent, a temporary change looks like a group of its own.
 pub fn moved(rounds: &[Round], least_ns: f64) -> Vec<u32> {
     let flows = rounds.iter().map(Vec::len).max().unwrap_or(0);
-    let half = rounds.len() / 2;
-    // By round: each flow's place among those that were answered, and its time less the median of all.
-    let mut seen: Vec<[Vec<(f64, f64)>; 2]> = vec![[Vec::new(), Vec::new()]; flows];
+    // Of each flow, with the number of the round: its place among those that were answered, and its time less the median of all.
+    let mut seen: Vec<Vec<(usize, (f64, f64))>> = vec![Vec::new(); flows];
     for (number, round) in rounds.iter().enumerate() {
         let times: Vec<f64> = round.iter().flatten().copied().collect();
         let Some(middle) = median(&times).filter(|_| times.len() > 1) else { continue };
         let all: Vec<(usize, f64)> = (0..).zip(round).filter_map(|(flow, time)| Some((flow, (*time)?))).collect();
         for (flow, place) in ranked(all) {
             let beyond = round[flow].unwrap_or(middle) - middle;
-            seen[flow][usize::from(number >= half)].push((place, beyond));
+            seen[flow].push((number, (place, beyond)));
         }
     }
-    let is_moved = |[before, after]: &[Vec<(f64, f64)>; 2]| {
+    let moves_at = |of: &[(usize, (f64, f64))], round: usize| {
+        let (before, after) = of.split_at(of.partition_point(|(number, _)| *number < round));
+        let [before, after]: [Vec<(f64, f64)>; 2] =
+            [before, after].map(|part| part.iter().map(|(_, seen)| *seen).collect());
         let places = |half: &[(f64, f64)]| half.iter().map(|(place, _)| place).sum::<f64>() / half.len().max(1) as f64;
         let beyond = |half: &[(f64, f64)]| median(&half.iter().map(|(_, beyond)| *beyond).collect::<Vec<_>>());
-        let by = beyond(before).zip(beyond(after)).map_or(0.0, |(before, after)| (after - before).abs());
-        by >= least_ns && (places(before) - places(after)).abs() >= MOVES && rank_sum(before, after) >= SURELY
+        let by = beyond(&before).zip(beyond(&after)).map_or(0.0, |(before, after)| (after - before).abs());
+        by >= least_ns && (places(&before) - places(&after)).abs() >= MOVES && rank_sum(&before, &after) >= SURELY
     };
-    (0..).zip(&seen).filter(|(_, halves)| is_moved(halves)).map(|(flow, _)| flow).collect()
+    let is_moved = |of: &[(usize, (f64, f64))]| (1..4).any(|quarter| moves_at(of, rounds.len() * quarter / 4));
+    (0..).zip(&seen).filter(|(_, of)| is_moved(of)).map(|(flow, _)| flow).collect()
 }
 
 /// Returns the distance of the rank sum of places in one half from that of no difference, in its standard deviations

@@ -4,6 +4,7 @@ use fastrand::Rng;
 
 use super::*;
 use crate::statistics::simulated::normal;
+use test_case::test_case;
 
 const LEAST: Least = Least { time_ns: 2_000.0, share: 0.05 };
 
@@ -184,4 +185,21 @@ fn flows_that_move_are_told_from_flows_that_stay() {
     rounds.extend(world(&mut rng, &shifts, 30));
     assert_eq!(moved(&rounds, 5_000.0), [5]);
     assert_eq!(moved(&[], 5_000.0), [0; 0]);
+}
+
+/// A router that deals out half of the flows anew, early, in the middle or late.
+#[test_case(17; "early")]
+#[test_case(30; "in the middle")]
+#[test_case(43; "late")]
+fn flows_that_move_at_any_time_are_all_told(at: usize) {
+    let mut rng = Rng::with_seed(11);
+    let mut shifts: Vec<f64> = (0..64).map(|flow| f64::from(flow % 2) * 2e6).collect();
+    let mut rounds = world(&mut rng, &shifts, at);
+    for flow in (0..64).step_by(4) {
+        shifts[flow] = 2e6 - shifts[flow];
+        shifts[flow + 1] = 2e6 - shifts[flow + 1];
+    }
+    rounds.extend(world(&mut rng, &shifts, 60 - at));
+    let wanted: Vec<u32> = (0..64).filter(|flow| flow % 4 < 2).collect();
+    assert_eq!(moved(&rounds, 5_000.0), wanted);
 }
