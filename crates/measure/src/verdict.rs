@@ -336,6 +336,14 @@ pub enum Warning {
         /// not known.
         dropped_by_peer: Option<u64>,
     },
+    /// Packets whose checksum is wrong came to a host, whose kernel drops them: they were damaged on the way.
+    Damaged {
+        /// Those that this host's kernel counted, a count.
+        here: u64,
+        /// Those that the peer's did, a count; absent where it did not tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peer: Option<u64>,
+    },
     /// Messages reached the peer from another address or port than their flow began with: a box on the way gave the flow another. They stay
     /// unanswered.
     Rebound {

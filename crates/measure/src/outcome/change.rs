@@ -17,4 +17,8 @@ pub struct Change {
     pub before_ns: Nanos,
     /// Median time of those in it, nanoseconds.
     pub within_ns: Nanos,
+    /// True where nearly all exchanges before it were the first ones of their connections, and none of those in it was: the change may be of each
+    /// connection's first exchange, and not of a time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_firsts: bool,
 }

@@ -87,7 +87,7 @@ pub fn change(taken: &[(u64, u64)], length: u64) -> Option<Change> {
     let (before, within) = median_of(false).zip(median_of(true))?;
     let apart = (before - within).abs() >= APART && (before / within).ln().abs() >= RATIO.ln();
     let nanos = |time: f64| Nanos(time.round() as u64);
-    apart.then(|| Change { from_ns, to_ns, before_ns: nanos(before), within_ns: nanos(within) })
+    apart.then(|| Change { from_ns, to_ns, before_ns: nanos(before), within_ns: nanos(within), of_firsts: false })
 }
 
 /// Parts from one place up to another, against all others.

@@ -52,6 +52,7 @@ impl Warning {
             Self::Corrupt { .. } => "corrupt",
             Self::Unasked { .. } => "unasked",
             Self::LostOnTheWay { .. } => "lost-on-the-way",
+            Self::Damaged { .. } => "damaged",
             Self::Rebound { .. } => "rebound",
             Self::Retransmitted { .. } => "retransmitted",
             Self::Refused { .. } => "refused",

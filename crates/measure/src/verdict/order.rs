@@ -60,6 +60,7 @@ impl Warning {
             Self::Dark { .. }
             | Self::Silent { .. }
             | Self::SendFailed { .. }
+            | Self::Damaged { .. }
             | Self::Rebound { .. }
             | Self::Retransmitted { .. }
             | Self::Refused { .. }

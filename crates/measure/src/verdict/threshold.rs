@@ -20,6 +20,8 @@ pub const THROTTLED_LIMITS: f64 = 0.1;
 pub const RETRANSMITTED: f64 = 0.001;
 /// Fewer segments sent again are no news: one reply later than TCP's probe of the tail (RFC 8985) makes one.
 pub const FEWEST_RETRANSMITTED: u64 = 2;
+/// Packets with a wrong checksum from which damage on the way is reported: the counters are of hosts, and others receive too.
+pub const FEWEST_DAMAGED: u64 = 3;
 /// Share of the offered requests that are answered in time, below which more is offered than answered.
 pub const OVERTAKEN: f64 = 0.95;
 /// More than this share of requests behind schedule is told: the quantiles printed first, to the 99th, are of the others.

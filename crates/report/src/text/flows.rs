@@ -125,7 +125,9 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
     };
     let range = medians(flows);
     let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low:#} to {high:#}"));
-    format!("{count} connections: {told}{range}")
+    let silent = flows.each.iter().filter(|each| each.scheduled > 0 && each.answered == 0).count();
+    let silent = if silent > 0 && silent < count { format!("; {silent} had no answer in time") } else { String::new() };
+    format!("{count} connections: {told}{range}{silent}")
 }
 
 /// Why connections have too few values. In a closed loop each request that is lost is waited for, and nothing is asked meanwhile.
@@ -260,13 +262,14 @@ mod tests {
         assert!(summary(&flows, &record).contains("compare them, use a longer -t"), "that took no time to speak of");
     }
 
+    fn text(record: &Record) -> String {
+        let mut page = Page::new(crate::layout::Style::default());
+        tell(&mut page, record);
+        page.finish().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
     fn groups_on_a_busy_host_need_not_be_paths() {
-        let text = |record: &Record| {
-            let mut page = Page::new(crate::layout::Style::default());
-            tell(&mut page, record);
-            page.finish().split_whitespace().collect::<Vec<_>>().join(" ")
-        };
         let mut record = crate::fixture::grouped();
         record.warnings.clear();
         assert!(!text(&record).contains("busy"), "{}", text(&record));
@@ -289,6 +292,20 @@ mod tests {
         assert!(text(&record).contains("chosen anew. Hosts were busy: CPUs that other work takes may be"));
         record.warnings.clear();
         assert!(text(&record).contains("chosen anew moved"), "{}", text(&record));
+    }
+
+    /// A server that lets in four connections: the others have no p50, and say so.
+    #[test]
+    fn connections_that_nothing_answered_are_told() {
+        let mut record = crate::fixture::grouped();
+        assert!(!text(&record).contains("had no answer"), "{}", text(&record));
+        let flows = record.outcome.as_mut().unwrap().flows.as_mut().unwrap();
+        (flows.each[1].answered, flows.each[1].p50_ns) = (0, None);
+        assert!(text(&record).contains("; 1 had no answer in time"), "{}", text(&record));
+        for each in &mut record.outcome.as_mut().unwrap().flows.as_mut().unwrap().each {
+            each.answered = 0;
+        }
+        assert!(!text(&record).contains("had no answer in time"), "told as the answer itself");
     }
 
     #[test]

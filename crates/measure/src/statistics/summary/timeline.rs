@@ -1,6 +1,8 @@
 //! Send times of the kept exchanges of a run, as far as its seconds and times show them: the basis for periodic delays
 //! and changes of level.
 
+use std::collections::BTreeSet;
+
 use crate::method::{LoopKind, Method, Schedule, Window};
 use crate::outcome::change::Change;
 use crate::outcome::periodic::Periodic;
@@ -74,7 +76,22 @@ impl<'a> Timeline<'a> {
     pub(super) fn change(&self) -> Option<Change> {
         let taken: Vec<(u64, u64)> =
             self.due.iter().map(|(at, kept, _)| (*at, kept.response.saturating_sub(kept.slip))).collect();
-        change(&taken, self.length)
+        change(&taken, self.length).map(|change| Change { of_firsts: self.is_of_firsts(&change), ..change })
+    }
+
+    /// True where connections take turns, and a level ends with their first exchanges.
+    fn is_of_firsts(&self, change: &Change) -> bool {
+        let mut known = BTreeSet::new();
+        let firsts: Vec<(u64, bool)> = self.due.iter().map(|(at, kept, _)| (*at, known.insert(kept.flow))).collect();
+        let of = |before: bool| {
+            let (mut first, mut all) = (0_usize, 0_usize);
+            for (_, is_first) in firsts.iter().filter(|(at, _)| (*at < change.from_ns.0) == before) {
+                (first, all) = (first + usize::from(*is_first), all + 1);
+            }
+            (first, all)
+        };
+        let ((first, all), (later, rest)) = (of(true), of(false));
+        known.len() > 1 && change.to_ns.is_none() && first * 10 >= all * 9 && later * 10 <= rest
     }
 }
 
@@ -87,4 +104,40 @@ fn at_once(method: &Method) -> u64 {
     let spread = &method.spread;
     let connections = if spread.in_turn { 1 } else { u64::from(spread.connections.max(1)) };
     (window * connections).div_ceil(u64::from(spread.threads.max(1))).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Asked;
+    use crate::recorder::Recorder;
+    use crate::unit::{Instant, Nanos};
+    use test_case::test_case;
+
+    const CONNECTIONS: u64 = 64;
+
+    /// 1,000 exchanges of connections that take turns, one each, of which exchange `n` takes 20 ms where `is_long`.
+    fn run(is_long: impl Fn(u64) -> bool) -> Option<Change> {
+        let asked = Asked { connections: Some(CONNECTIONS as u32), in_turn: true, ..Asked::default() };
+        let method = asked.resolve().unwrap();
+        let mut recorder = Recorder::of(&method, 100_000);
+        let mut now = Instant(1_000_000_000);
+        recorder.begin(now, None);
+        for n in 0..1_000 {
+            let sent = now;
+            now = now.after(if is_long(n) { Nanos::millis(20) } else { Nanos::millis(2) });
+            recorder.over((n % CONNECTIONS) as u32);
+            recorder.answered(sent, now);
+        }
+        let recording = recorder.finish(now);
+        Timeline::of(&recording, &method)?.change()
+    }
+
+    #[test_case(&|n| n < CONNECTIONS, Some(true); "each connection's first exchange")]
+    #[test_case(&|n| n < 3 * CONNECTIONS, Some(false); "the first three rounds")]
+    #[test_case(&|n| n > 500, Some(false); "the second half")]
+    #[test_case(&|_| false, None; "nothing")]
+    fn a_change_behind_first_exchanges_may_be_of_these(is_long: &dyn Fn(u64) -> bool, is_of_firsts: Option<bool>) {
+        assert_eq!(run(is_long).map(|change| change.of_firsts), is_of_firsts);
+    }
 }

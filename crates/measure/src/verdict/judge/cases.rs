@@ -95,6 +95,11 @@ const CASES: &[Pair] = &[
         |case| (case.method.traffic, case.outcome.loss.forward) = (traffic(Carrier::Udp, Pattern::Load), Some(1)),
         |case| (case.method.traffic, case.outcome.loss.forward) = (traffic(Carrier::Udp, Pattern::Load), Some(-1)),
     ),
+    (
+        "damaged",
+        |case| case.theirs.counters = [("Udp.InCsumErrors".to_owned(), 3)].into(),
+        |case| case.theirs.counters = [("Udp.InCsumErrors".to_owned(), 2), ("Udp.RcvbufErrors".to_owned(), 9)].into(),
+    ),
     ("rebound", |case| case.outcome.loss.peer_elsewhere = Some(1), |case| case.outcome.loss.forward = Some(1)),
     ("ticks-missed", |case| case.outcome.counts.ticks_missed = 1, |_| {}),
     (

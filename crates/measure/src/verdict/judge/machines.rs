@@ -7,7 +7,8 @@ use crate::outcome::Outcome;
 use crate::unit::Nanos;
 use crate::verdict::Warning;
 use crate::verdict::threshold::{
-    CHOOSES_ITSELF, COARSE, CPU_PRESSURE, LOWEST, POWER_SAVING, RUN_QUEUE, SLOW_CLOCKS, STEAL, THROTTLED,
+    CHOOSES_ITSELF, COARSE, CPU_PRESSURE, FEWEST_DAMAGED, LOWEST, POWER_SAVING, RUN_QUEUE, SLOW_CLOCKS, STEAL,
+    THROTTLED,
 };
 
 /// Returns the warnings about them, whatever was measured.
@@ -15,6 +16,7 @@ pub(super) fn machines(method: &Method, ends: Ends<'_>) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = ends.each().filter_map(|(name, end)| throttled(name, end)).collect();
     let alone = !ends.own_reflector && ends.same_host.is_none();
     warnings.extend(ends.each().filter_map(|(name, end)| disturbed(name, end, alone)));
+    warnings.extend(damaged(ends));
     warnings.extend(one_cpu(method, ends).then_some(Warning::OneCpu));
     warnings.extend(ends.each().filter_map(|(name, end)| slow_clock(name, end)));
     warnings
@@ -29,6 +31,18 @@ fn throttled(name: &str, end: &Environment) -> Option<Warning> {
         throttled_ns,
         watched_ns,
     })
+}
+
+/// Warns where kernels dropped packets for their checksum. The counters hold what others received too, so that one or two show nothing.
+fn damaged(ends: Ends<'_>) -> Option<Warning> {
+    let counted = |end: &Environment| {
+        let is_of_checksums = |name: &str| name.ends_with(".InCsumErrors");
+        let counts = end.counters.iter().filter(|(name, _)| is_of_checksums(name)).map(|(_, count)| *count);
+        counts.filter_map(|count| u64::try_from(count).ok()).fold(0, u64::saturating_add)
+    };
+    let here = ends.ours.map_or(0, counted);
+    let peer = ends.theirs.filter(|_| !ends.own_reflector && ends.same_host.is_none()).map(counted);
+    (here.saturating_add(peer.unwrap_or(0)) >= FEWEST_DAMAGED).then_some(Warning::Damaged { here, peer })
 }
 
 /// A wait for a CPU that a control group caused is reported as throttling. `alone` where the other end does not run on this host too: then the waits

@@ -392,7 +392,13 @@ fn a_busy_host_is_named_as_a_cause_only_of_what_it_waited_enough_for(micros: u64
     outcome.elapsed_ns = Nanos::secs(10);
     outcome.counts.answered = 1_000;
     let levels = (Nanos::micros(100), Nanos::micros(100 + micros));
-    outcome.change = Some(Change { from_ns: Nanos::secs(5), to_ns: None, before_ns: levels.0, within_ns: levels.1 });
+    outcome.change = Some(Change {
+        from_ns: Nanos::secs(5),
+        to_ns: None,
+        before_ns: levels.0,
+        within_ns: levels.1,
+        of_firsts: false,
+    });
     let found = judge(&outcome, &method, Some(&machine), None, &Context::default());
     let of = |warning: &Warning| match warning {
         Warning::Disturbed { spoils, .. } => Some(spoils.iter().any(|kind| kind == "changed")),

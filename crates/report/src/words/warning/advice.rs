@@ -59,6 +59,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::Unasked { .. } => {
             "look for a server or a proxy that answers twice: read its log, or capture its packets"
         }
+        Warning::Damaged { .. } => {
+            "a cable, a card, its driver or a box on the way damages packets: read their error counters (`ethtool -S`)"
+        }
         Warning::Rebound { .. } => {
             "a NAT or a firewall on the way forgot the flow and gave it a new port: look for its timeout for UDP, or its restart at that time"
         }
@@ -215,6 +218,9 @@ fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
         (Warning::Stalled { .. }, _) => "measure on a schedule",
         (Warning::Rhythm { .. }, _) => "use --poisson at the same rate",
         (Warning::Periodic { periodic, .. }, _) => crate::words::periodic::advice(periodic),
+        (Warning::Changed { change }, _) if change.of_firsts => {
+            "look for a box that sets up each flow by its first packet (a firewall, a flow table), or for load that ended at that time; repeat"
+        }
         (Warning::Changed { .. }, _) => "look for a route change, or for load that began at that time; repeat",
         (Warning::OneStreamOneCpu { .. }, _) => "try --streams 1,2,4, and --cores",
         _ => "compare median and tail separately",

@@ -151,6 +151,7 @@ fn fates() -> Part {
         (lost(10, Some(9), LeavesBy::Trace), &[Replay]),
         (gone(None), LOADS),
         (gone(Some(30)), LOADS),
+        (Warning::Damaged { here: 180, peer: Some(2_441) }, &[Rtt, Load, Throughput]),
         (Warning::Rebound { count: 3_600, sent: Some(4_000) }, &[Rtt, Load, Throughput]),
     ]
 }
@@ -215,6 +216,7 @@ fn reading() -> Part {
         to_ns: None,
         before_ns: Nanos(20_100),
         within_ns: Nanos::micros(2_120),
+        of_firsts: false,
     };
     let start = Warning::StartIncluded { steady_after_ns: Nanos::secs(2), share: 0.12 };
     let credits =

@@ -6,10 +6,10 @@ use measure::statistics::{quantile, rhythm};
 use measure::throughput::detail::TELLING;
 use measure::verdict::Warning;
 use measure::verdict::threshold::{
-    AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_FOR_MEAN, FEWEST_HELD, FEWEST_RETRANSMITTED, HELD,
-    HELD_REPLIES, IDLE_GAP, INITIAL_SEGMENTS, LARGE, LEAST_RTO, LOWEST, MISLEADING, OUTSTANDING, OVERTAKEN,
-    POWER_SAVING, RESETS, RETRANSMITTED, RUN_QUEUE, SATURATED, SHORT_TRIP, SILENT, SLOW_CLOCKS, START, STEAL,
-    THROTTLED,
+    AT_CAP, BEHIND, COARSE, CORRELATED, CPU_PRESSURE, FEWEST_DAMAGED, FEWEST_FOR_MEAN, FEWEST_HELD,
+    FEWEST_RETRANSMITTED, HELD, HELD_REPLIES, IDLE_GAP, INITIAL_SEGMENTS, LARGE, LEAST_RTO, LOWEST, MISLEADING,
+    OUTSTANDING, OVERTAKEN, POWER_SAVING, RESETS, RETRANSMITTED, RUN_QUEUE, SATURATED, SHORT_TRIP, SILENT, SLOW_CLOCKS,
+    START, STEAL, THROTTLED,
 };
 
 /// Condition of the warning, in one sentence or two, with the threshold.
@@ -35,7 +35,7 @@ pub fn raised_when(warning: &Warning) -> String {
         Warning::WireContradicts { .. } => "With `--verify`: a count differs from the captured packets by more than the capture itself lost ([capture](howto/capture.md)).".to_owned(),
         Warning::ClockStepped { .. } => "A reply has an earlier timestamp than its request, on the same clock. One such reply raises the warning.".to_owned(),
         Warning::SystemClockStepped => "The system clock and the monotonic clock diverged by more than 1 ms and 0.05 % of the run. The kernel never slews faster.".to_owned(),
-        Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::SizeUnanswered { .. } | Warning::Lost { .. } | Warning::Altered { .. } | Warning::Corrupt { .. } | Warning::Unasked { .. } | Warning::LostOnTheWay { .. } | Warning::Rebound { .. } | Warning::Retransmitted { .. } | Warning::Refused { .. } => of_fates(warning),
+        Warning::Dark { .. } | Warning::SendFailed { .. } | Warning::SizeUnanswered { .. } | Warning::Lost { .. } | Warning::Altered { .. } | Warning::Corrupt { .. } | Warning::Unasked { .. } | Warning::LostOnTheWay { .. } | Warning::Rebound { .. } | Warning::Damaged { .. } | Warning::Retransmitted { .. } | Warning::Refused { .. } => of_fates(warning),
         Warning::TicksMissed { .. }
         | Warning::RateNotAchieved { .. }
         | Warning::Overtaken { .. }
@@ -93,6 +93,7 @@ fn of_fates(warning: &Warning) -> String {
         Warning::Altered { .. } => "Replies are missing, none came late, and the messages that answer no request are between half and twice as many. A message with another ID than any request's is no reply, whoever changed it.",
         Warning::Corrupt { .. } => "At least one request got an answer that is no reply to it: bytes that the protocol does not have, a wrong length or changed content. Of a program that is asked over TCP, the first such bytes are shown, and its connection is made anew.",
         Warning::Unasked { .. } => "A program that is asked over TCP sent at least one reply while no request was out, or the beginning of one before the next request. Such a reply is discarded.",
+        Warning::Damaged { .. } => return format!("The kernels of both hosts counted {FEWEST_DAMAGED} packets or more with a wrong checksum (`InCsumErrors` of UDP, TCP and ICMP) during the run. The counters are of the host: they include what others received. Packets that a card or switch drops for their frame's checksum do not reach these counters."),
         Warning::Rebound { .. } => "At least one datagram of a flow or stream reached sonde's peer from another address or port than the first ones did. A NAT or a firewall does this when it forgets the flow, or is restarted. The peer does not answer such datagrams, so that none is sent to an address that somebody else claims.",
         Warning::LostOnTheWay { .. } => "The peer counted fewer messages of a load than were sent.",
         _ => "At least one request was answered by a reset, an ICMP error or the refusal of a program. sonde uses the replies and the kernel's counters to identify who refused it.",

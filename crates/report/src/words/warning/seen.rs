@@ -60,6 +60,7 @@ impl fmt::Display for Line<'_> {
             | Warning::Corrupt { .. }
             | Warning::Unasked { .. }
             | Warning::LostOnTheWay { .. }
+            | Warning::Damaged { .. }
             | Warning::Rebound { .. }
             | Warning::Retransmitted { .. }
             | Warning::Refused { .. }
@@ -164,6 +165,10 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f,
                 "The server sent {replies} that no request asked for. Where the protocol has no IDs, some times may belong to another request"
             )
+        }
+        Warning::Damaged { here, peer } => {
+            let peer = peer.map_or(String::new(), |peer| format!(", {} at the peer", grouped(peer)));
+            write!(f, "Packets came with a wrong checksum, and were dropped: {} here{peer}", grouped(*here))
         }
         Warning::Rebound { count, sent } => {
             let datagrams = crate::number::count(*count, "datagram", "datagrams");
