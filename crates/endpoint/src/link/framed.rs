@@ -27,6 +27,7 @@ use protocol::application::talk::Digest;
 use protocol::application::tally::Tally;
 use protocol::application::{Speech, Words};
 use protocol::link::{Departure, Fault, Link, Stamped};
+use protocol::native::stranger::Saw;
 use protocol::tls::{Facts, Terms, TlsError};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
@@ -122,22 +123,6 @@ enum Trouble {
     Tls(TlsError),
     /// TLS does not begin.
     Unsecured(EndpointError),
-}
-
-impl Trouble {
-    fn told(self, peer: SocketAddr) -> EndpointError {
-        let step = Step::Ask;
-        match self {
-            Self::System(errno) => EndpointError::new(step, peer, errno),
-            Self::Closed => EndpointError::new(step, peer, Fault::Closed),
-            Self::Declined(words) => EndpointError::new(step, peer, Cause::Peer(words.0)),
-            Self::Tls(error) => secured::told(&error, peer),
-            Self::Foreign(why) => {
-                EndpointError::new(step, peer, Cause::Peer(why.to_owned())).with_hint(Hint::AnotherProgram)
-            }
-            Self::Unsecured(error) => error,
-        }
-    }
 }
 
 /// A connection of an application's protocol.
@@ -324,6 +309,28 @@ impl<S: Speech> Framed<S> {
             Look::Reply(digest) => Ok(Some(digest)),
             Look::Something | Look::Nothing => link.flush_now().map(|_| None),
         })
+    }
+
+    /// The error of a connection on which `trouble` came before the first request was answered.
+    #[cold]
+    fn told(&self, trouble: Trouble) -> EndpointError {
+        let peer = self.door.peer;
+        let fail = |cause| EndpointError::new(Step::Ask, peer, cause);
+        match trouble {
+            Trouble::System(errno) => fail(errno.into()),
+            Trouble::Closed => fail(Fault::Closed.into()),
+            Trouble::Declined(words) if self.speech.lacks_tls() => {
+                fail(Cause::Peer(words.0)).with_hint(Hint::NoTlsOffered)
+            }
+            Trouble::Declined(words) => fail(Cause::Peer(words.0)),
+            Trouble::Tls(error) => secured::told(&error, peer),
+            Trouble::Foreign(why) => {
+                let saw = Saw::of(&self.incoming[self.begin..self.end]);
+                let shown = if saw.excerpt.is_empty() { String::new() } else { format!(": \"{}\"", saw.excerpt) };
+                fail(Cause::Peer(format!("{why}{shown}"))).with_hint(Hint::AnotherProgram(saw.speaker))
+            }
+            Trouble::Unsecured(error) => error,
+        }
     }
 
     /// True where a reply with these low bits of a number is not that to request `number`.

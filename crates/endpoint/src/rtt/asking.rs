@@ -105,8 +105,8 @@ pub(super) fn against(
                 .iter()
                 .zip(0..)
                 .map(|(tally, flow)| {
-                    let (mut connection, taken) =
-                        stream(flow, (talk, application.tls.as_ref(), anew.as_ref()), tally, &scene)?;
+                    let stream = stream(flow, (talk, application.tls.as_ref(), anew.as_ref()), tally, &scene);
+                    let (mut connection, taken) = stream.map_err(|error| further(error, flow, method))?;
                     if mixing.is_none() {
                         connection.flow.link.ask_alike();
                     }
@@ -132,7 +132,8 @@ pub(super) fn against(
                 .map(|(tally, flow)| {
                     let door = door(flow, application.tls.as_ref(), anew.as_ref(), &scene);
                     let turns = mixing.as_ref().and_then(|mixing| mixing.turns(flow));
-                    let (connection, taken) = over_quic(flow, (question, turns), door, tally)?;
+                    let stream = over_quic(flow, (question, turns), door, tally);
+                    let (connection, taken) = stream.map_err(|error| further(error, flow, method))?;
                     steps.push(taken);
                     Ok(connection)
                 })
@@ -209,6 +210,16 @@ fn stream(
     let flow =
         Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
     Ok((Connection { flow, facts, refused, handed: None, errors: None }, steps))
+}
+
+/// The same error of connection `flow`: where it is not the first, the program has answered before.
+fn further(error: EndpointError, flow: u32, method: &Method) -> EndpointError {
+    let opens = matches!(error.step, Step::Reach | Step::Secure | Step::ReachByQuic | Step::Ask);
+    if flow == 0 || !opens || matches!(error.cause, Cause::Stopped) {
+        return error;
+    }
+    let step = Step::OpenFurther { number: flow + 1, of: method.spread.connections };
+    EndpointError { step, ..error }
 }
 
 fn door(flow: u32, tls: Option<&Terms>, anew: Option<&Arc<Book>>, scene: &Scene<'_>) -> Door {

@@ -25,6 +25,11 @@ pub trait Speech {
         false
     }
 
+    /// True where the server has said that it has no TLS to offer, and declines for it.
+    fn lacks_tls(&self) -> bool {
+        false
+    }
+
     /// The first octets behind the handshake of TLS that was asked for.
     fn secured(&self) -> Cow<'static, [u8]> {
         Cow::Borrowed(&[])

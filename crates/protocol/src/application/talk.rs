@@ -93,6 +93,10 @@ impl Speech for Talk {
         each!(self, speech => speech.asks_for_tls())
     }
 
+    fn lacks_tls(&self) -> bool {
+        each!(self, speech => speech.lacks_tls())
+    }
+
     fn secured(&self) -> Cow<'static, [u8]> {
         each!(self, speech => speech.secured())
     }

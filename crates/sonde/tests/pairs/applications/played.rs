@@ -271,7 +271,7 @@ fn a_port_of_datagrams_on_which_nothing_listens_is_told() {
     }
 }
 
-#[test_case(b"SSH-2.0-OpenSSH_9.2p1\r\n", "the reply is none of HTTP/1"; "another program")]
+#[test_case(b"SSH-2.0-OpenSSH_9.2p1\r\n", "the reply is none of HTTP/1: \"SSH-2.0-OpenSSH_9.2p1\""; "another program")]
 #[test_case(b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", "contradicts itself"; "two lengths")]
 #[test_case(b"", "closed the connection"; "nothing, and an end")]
 fn what_is_no_answer_at_all_is_said_before_anything_is_measured(says: &'static [u8], told: &str) {
@@ -281,6 +281,29 @@ fn what_is_no_answer_at_all_is_said_before_anything_is_measured(says: &'static [
     });
     let said = refused(&[&url, "-c", "5"]);
     assert!(said.contains(told), "{said}");
+}
+
+/// A program that answers on one session and not on the next is not said to be silent, or to let nobody in.
+#[test_case(b"-ERR 'maximum connections exceeded'\r\n", "maximum connections exceeded", "let 2 in"; "it lets in no more")]
+#[test_case(b"", "no greeting within 5", "--connections 2, or wait longer"; "its greeting is late")]
+fn a_further_session_that_does_not_open_is_told_as_that(says: &'static [u8], cause: &str, advice: &str) {
+    let session = AtomicU64::new(0);
+    let (url, _) = server("nats", move |mut stream| {
+        if session.fetch_add(1, Ordering::SeqCst) >= 2 {
+            stream.write_all(says)?;
+            return stream.read(&mut [0; 9]).map(drop);
+        }
+        stream.write_all(b"INFO {}\r\n")?;
+        let mut said = [0; 999];
+        while stream.read(&mut said)? > 0 {
+            stream.write_all(b"PONG\r\n")?;
+        }
+        Ok(())
+    });
+    let said = refused(&[&url, "--connections", "3"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("cannot open session 3 of 3 (the program answered on the first)"), "{said}");
+    assert!(said.contains(cause) && said.contains(advice), "{said}");
+    assert!(!said.contains("says nothing") && !said.contains("does not let"), "{said}");
 }
 
 /// A reply that has begun is no silence, and what may help against it is another thing.
@@ -293,6 +316,7 @@ fn a_reply_that_does_not_end_is_told_as_begun() {
     });
     let said = refused(&[&url]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("its answer was still incomplete after 5") && said.contains("(--timeout)"), "{said}");
+    assert!(said.contains("large packets"), "{said}");
 }
 
 /// A server that says what nobody asked for without end, in the middle, keeps nobody from ending in time.
