@@ -302,13 +302,17 @@ impl<S: Speech> Framed<S> {
         let mut request = self.speech.request();
         self.speech.mark(&mut request, number);
         self.put(&request).map_err(|fault| EndpointError::new(Step::Ask, peer, fault))?;
-        self.within_patience(self.door.patience, |link| match link.look(RecvFlags::empty())? {
+        let digest = self.within_patience(self.door.patience, |link| match link.look(RecvFlags::empty())? {
             Look::Reply(digest) if link.is_other(number, digest.reply.number) => {
                 Err(Trouble::Foreign("its reply is to another request than the one that was sent"))
             }
             Look::Reply(digest) => Ok(Some(digest)),
             Look::Something | Look::Nothing => link.flush_now().map(|_| None),
-        })
+        })?;
+        if self.speech.is_told_of_tls() {
+            self.tally.told_of_tls();
+        }
+        Ok(digest)
     }
 
     /// The error of a connection on which `trouble` came before the first request was answered.
@@ -371,6 +375,9 @@ impl<S: Speech> Framed<S> {
 
 impl<S: Speech> Drop for Framed<S> {
     fn drop(&mut self) {
+        if let Some(most) = self.speech.most_at_once() {
+            self.tally.limited(most);
+        }
         self.tell_parts();
         self.hang_up();
     }

@@ -59,6 +59,11 @@ pub trait Speech {
         None
     }
 
+    /// True where the latest reply says that this port speaks TLS, and the request came in clear.
+    fn is_told_of_tls(&self) -> bool {
+        false
+    }
+
     /// Takes a part of `octets`, which come next on the connection, and returns its length and meaning. Taking none of
     /// them asks for more.
     fn take(&mut self, octets: &[u8]) -> Taken;

@@ -180,7 +180,7 @@ fn another(speaker: Speaker) -> &'static str {
         Speaker::Ssh => "ask it as what it is, an SSH server: ssh://HOST:PORT, or correct the port",
         Speaker::Tls => "ask it within TLS (https://, rediss://, postgres+tls:// …), or correct the port",
         _ => {
-            "correct the port, or the protocol. `sonde HOST --port PORT` asks in each that it knows, and names the one that is spoken"
+            "correct the port, or the protocol. `sonde HOST --port PORT` asks in several, and names the one that it recognises"
         }
     }
 }
@@ -440,6 +440,14 @@ mod tests {
     #[test_case(Step::Ask, Cause::Silence(Nanos::secs(5)), "`sonde check HOST:PORT` tests that"; "a reply that does not come")]
     fn programs_at_work_are_advised_by_what_came(step: Step, cause: Cause, part: &str) {
         let told = hint(&EndpointError::new(step, "db1", cause)).unwrap();
+        assert!(told.contains(part), "{told}");
+    }
+
+    #[test_case(Cause::Ungreeted(Nanos::secs(5)), "use --connections 2, or wait longer"; "a late greeting")]
+    #[test_case(Cause::Peer("sorry, too many clients already".into()), "it let 2 in"; "a limit")]
+    #[test_case(io::Error::from_raw_os_error(24).into(), "ulimit -Hn"; "a limit of our own")]
+    fn a_further_session_is_advised_as_that(cause: Cause, part: &str) {
+        let told = hint(&EndpointError::new(Step::OpenFurther { number: 3, of: 9 }, "db1", cause)).unwrap();
         assert!(told.contains(part), "{told}");
     }
 

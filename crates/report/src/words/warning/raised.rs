@@ -92,7 +92,7 @@ fn of_fates(warning: &Warning) -> String {
         }
         Warning::Altered { .. } => "Replies are missing, none came late, and the messages that answer no request are between half and twice as many. A message with another ID than any request's is no reply, whoever changed it.",
         Warning::Corrupt { .. } => "At least one request got an answer that is no reply to it: bytes that the protocol does not have, a wrong length or changed content. Of a program that is asked over TCP, the first such bytes are shown, and its connection is made anew.",
-        Warning::Unasked { .. } => "A program that is asked over TCP sent at least one reply while no request was out, or the beginning of one before the next request. Such a reply is discarded.",
+        Warning::Unasked { .. } => "A program that is asked over TCP sent at least one reply while no request was out, or the beginning of one before the next request. Such a reply is discarded. Of DNS and NTP over UDP: at least 10 datagrams, and 1 for 100 requests, came that answer no request.",
         Warning::LostOnTheWay { .. } => "The peer counted fewer messages of a load than were sent.",
         _ => "At least one request was answered by a reset, an ICMP error or the refusal of a program. sonde uses the replies and the kernel's counters to identify who refused it.",
     }

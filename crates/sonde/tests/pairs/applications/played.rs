@@ -259,6 +259,66 @@ fn a_server_that_answers_twice_is_told(requests: u64, how: &[&str], least: u64) 
     assert_eq!(warning(&record, "unasked")["count"], strays);
 }
 
+/// A server of DNS on a port of its own: `answers` says what goes back for a question, and by which of the two sockets.
+fn dns(answers: impl Fn(&[u8]) -> Vec<(bool, Vec<u8>)> + Send + 'static) -> (u16, u16) {
+    let [asked, other] = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let ports = [&asked, &other].map(|socket| socket.local_addr().unwrap().port());
+    thread::spawn(move || {
+        let mut question = [0; 512];
+        while let Ok((length, client)) = asked.recv_from(&mut question) {
+            for (by_other, answer) in answers(&question[..length]) {
+                let by = if by_other { &other } else { &asked };
+                let _sent = by.send_to(&answer, client);
+            }
+        }
+    });
+    (ports[0], ports[1])
+}
+
+/// The answer to `question` that there is no record, with its number moved on by `away`.
+fn no_data(question: &[u8], away: u8) -> Vec<u8> {
+    let mut answer = question.to_vec();
+    answer[1] = answer[1].wrapping_add(away);
+    (answer[2], answer[3]) = (0x81, 0x80);
+    answer
+}
+
+/// Answers from another port of the same address are no silence: programs do not hear them either.
+#[test]
+fn a_server_that_answers_from_another_port_is_told() {
+    let (asked, other) = dns(|question| vec![(true, no_data(question, 0))]);
+    let url = format!("dns://127.0.0.1:{asked}/ok.test");
+    let said = refused(&[&url, "-c", "2", "--timeout", "200ms"]);
+    assert!(said.contains(&format!("127.0.0.1:{other} answered instead")), "{said}");
+}
+
+/// Copies are no further replies, and many answers to no question are told.
+#[test]
+fn answers_of_dns_that_nobody_asked_for_are_told_and_copies_counted_once() {
+    let (port, _) = dns(|question| {
+        let answer = no_data(question, 0);
+        vec![(false, no_data(question, 99)), (false, answer.clone()), (false, answer)]
+    });
+    let url = format!("dns://127.0.0.1:{port}/ok.test");
+    let (record, _) = measured(&[&url, "-c", "40", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), kind(&record, "NOERROR")), (40, 40), "{}", brief(&record));
+    assert!(count(&record, "duplicated") >= 30, "{}", brief(&record));
+    let told = warning(&record, "unasked");
+    assert_eq!((&told["count"], &told["over_udp"]), (&record["outcome"]["counts"]["strays"], &true.into()));
+}
+
+/// The port speaks TLS, and says so to who does not.
+#[test]
+fn a_request_in_clear_to_a_server_of_https_is_told() {
+    let (url, _) = server("http", |mut stream| {
+        request(&mut stream)?;
+        let says = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+        stream.write_all(says)
+    });
+    let (record, _) = measured(&[&url, "-c", "5"]);
+    assert_eq!(record["outcome"]["replies"]["wants_tls"], true, "{}", brief(&record));
+}
+
 /// A port on which nobody listens is told as that, and neither as a filter's work nor as that of this host's kernel.
 #[test]
 fn a_port_of_datagrams_on_which_nothing_listens_is_told() {
