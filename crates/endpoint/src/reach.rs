@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(port.service, Some(ServiceFinding::Reset { asked: vec![Service::Echo] }));
     }
 
-    /// Whatever the next question met.
+    /// The next question may meet silence.
     #[test]
     fn a_program_that_has_answered_once_is_not_silent() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
