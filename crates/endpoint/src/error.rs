@@ -78,8 +78,17 @@ pub enum Step {
     Reach,
     /// The TLS handshake with a program at work.
     Secure,
+    /// Making a connection of QUIC, which goes over UDP.
+    ReachByQuic,
     /// Opening a session with a program at work, and the first request to it.
     Ask,
+    /// Opening another session with a program that has answered on the first.
+    OpenFurther {
+        /// Its number, from 1: those before are open.
+        number: u32,
+        /// Sessions that are wanted.
+        of: u32,
+    },
     /// Measuring.
     Measure,
     /// Fetching the peer's counts and its machine's facts at the end.
@@ -113,7 +122,11 @@ impl fmt::Display for Step {
             Self::FirstExchange => f.write_str("make a first exchange over UDP"),
             Self::Reach => f.write_str("connect"),
             Self::Secure => f.write_str("make a TLS session"),
+            Self::ReachByQuic => f.write_str("connect by QUIC (UDP)"),
             Self::Ask => f.write_str("ask the program there"),
+            Self::OpenFurther { number, of } => {
+                write!(f, "open session {number} of {of} (the program answered on the first)")
+            }
             Self::Measure => f.write_str("go on measuring"),
             Self::FetchReport => f.write_str("fetch the report"),
             Self::FetchResults => f.write_str("fetch the peer's results"),
@@ -167,6 +180,9 @@ pub enum Cause {
     /// Nothing came back in time.
     #[error("no answer within {0}")]
     Silence(measure::unit::Nanos),
+    /// The server speaks first in this protocol, and said nothing in time.
+    #[error("no greeting within {0}")]
+    Ungreeted(measure::unit::Nanos),
     /// The answers came from another address than the one that was asked.
     #[error("{0} answered instead")]
     Elsewhere(std::net::SocketAddr),
@@ -211,7 +227,9 @@ fn side(step: &Step, cause: &Cause) -> Side {
         (_, Cause::System(error)) => of_network(error),
         (_, Cause::Peer(_) | Cause::Link(Fault::Refused(_))) => Side::Theirs,
         (_, Cause::Link(Fault::TooLong)) => Side::Path,
-        (_, Cause::Silence(_) | Cause::Elsewhere(_) | Cause::Unfinished(_) | Cause::Link(_)) => Side::Unknown,
+        (_, Cause::Silence(_) | Cause::Ungreeted(_) | Cause::Elsewhere(_) | Cause::Unfinished(_) | Cause::Link(_)) => {
+            Side::Unknown
+        }
     }
 }
 

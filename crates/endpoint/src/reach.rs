@@ -433,6 +433,26 @@ mod tests {
         assert_eq!(port.service, Some(ServiceFinding::Reset { asked: vec![Service::Echo] }));
     }
 
+    /// The next question may meet silence.
+    #[test]
+    fn a_program_that_has_answered_once_is_not_silent() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let open = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let (mut first, _) = listener.accept().unwrap();
+            let _asked = first.read(&mut [0; 64]).unwrap();
+            first.write_all(b"zzz\r\n").unwrap();
+            let (mut next, _) = listener.accept().unwrap();
+            // It says nothing, and hears it to its end.
+            while next.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
+        });
+        let asked = [Service::Redis, Service::Echo];
+        let found =
+            check("127.0.0.1", &plan(vec![port(Transport::Tcp, open.port(), &asked)]), &Stop::default(), |_| {});
+        server.join().unwrap();
+        assert_eq!(found.unwrap().addresses[0].ports[0].service, Some(ServiceFinding::Other { asked: asked.to_vec() }));
+    }
+
     #[test]
     fn a_survey_tells_each_answer_as_it_comes_and_leaves_the_path_alone() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

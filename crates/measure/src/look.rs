@@ -114,6 +114,9 @@ pub struct Leg {
     pub peer_ns: Option<Nanos>,
     /// Remaining time to live of our packets on arrival there, a number of hops; absent where nothing reported it.
     pub ttl: Option<u8>,
+    /// The kind of its replies that came most often, as its protocol names it: `200`, `PONG`; absent where none is told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<String>,
     /// The time in which it got no reply while others did; absent where there was none that chance does not explain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dark: Option<Dark>,

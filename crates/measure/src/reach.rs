@@ -483,6 +483,9 @@ pub enum ServiceFinding {
     Silent {
         /// Protocols in which it was asked.
         asked: Vec<Service>,
+        /// Longest wait for an answer in each; absent in older records.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within_ns: Option<Nanos>,
     },
     /// It closed the connection without a word.
     Closed {

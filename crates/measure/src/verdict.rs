@@ -321,10 +321,14 @@ pub enum Warning {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seen: Option<String>,
     },
-    /// A program at work sent replies that nobody asked for, over a connection on which replies without numbers answer by their order.
+    /// A program at work sent replies that nobody asked for, over a connection on which replies without numbers answer by their order; or many
+    /// datagrams came that answer no request.
     Unasked {
         /// Such replies, a count.
         count: u64,
+        /// True where they were datagrams, which anybody may send.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        over_udp: bool,
     },
     /// Messages of a load were lost on the way there.
     LostOnTheWay {

@@ -30,11 +30,13 @@ pub enum TlsError {
     #[error("its certificate is not signed by an authority that this host trusts")]
     Untrusted,
     /// The certificate's time is over, or has not come.
-    #[error("its certificate is not valid now: {0}")]
-    Untimely(
+    #[error("its certificate is not valid now: {words}")]
+    Untimely {
+        /// True where its time has not come.
+        early: bool,
         /// The time, in words.
-        String,
-    ),
+        words: String,
+    },
     /// The certificate is for other names.
     #[error("its certificate is not for {asked}{}", of(.shown))]
     Misnamed {
@@ -75,6 +77,34 @@ pub enum TlsError {
     NoRoots,
 }
 
+/// Reason for which a server ended the handshake, as its alert tells it (RFC 8446, section 6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alerted {
+    /// It has no version of TLS in common with this client.
+    Version,
+    /// It speaks no such protocol within TLS.
+    Inside,
+    /// It wants a certificate of the client.
+    ClientCertificate,
+    /// It has no certificate for this name.
+    Name,
+    /// The alert leaves it open.
+    Unclear,
+}
+
+impl Alerted {
+    /// That of the alert with this name.
+    pub fn of(name: &str) -> Self {
+        match name {
+            "ProtocolVersion" => Self::Version,
+            "NoApplicationProtocol" => Self::Inside,
+            "CertificateRequired" => Self::ClientCertificate,
+            "UnrecognizedName" | "UnrecognisedName" => Self::Name,
+            _ => Self::Unclear,
+        }
+    }
+}
+
 fn of(names: &[String]) -> String {
     if names.is_empty() { String::new() } else { format!(": it is for {}", names.join(", ")) }
 }
@@ -94,12 +124,13 @@ impl From<Error> for TlsError {
 fn of_certificate(wrong: CertificateError) -> TlsError {
     match wrong {
         CertificateError::UnknownIssuer => TlsError::Untrusted,
-        CertificateError::Expired | CertificateError::NotValidYet => TlsError::Untimely(wrong.to_string()),
+        CertificateError::Expired => TlsError::Untimely { early: false, words: wrong.to_string() },
+        CertificateError::NotValidYet => TlsError::Untimely { early: true, words: wrong.to_string() },
         CertificateError::ExpiredContext { time, not_after } => {
-            TlsError::Untimely(format!("it ended {} ago", span(time, not_after)))
+            TlsError::Untimely { early: false, words: format!("it ended {} ago", span(time, not_after)) }
         }
         CertificateError::NotValidYetContext { time, not_before } => {
-            TlsError::Untimely(format!("it begins in {}", span(not_before, time)))
+            TlsError::Untimely { early: true, words: format!("it begins in {}", span(not_before, time)) }
         }
         CertificateError::NotValidForName => TlsError::Misnamed { asked: "the host".to_owned(), shown: Vec::new() },
         CertificateError::NotValidForNameContext { expected, presented } => {

@@ -196,7 +196,10 @@ fn service(found: &ServiceFinding) -> String {
         ServiceFinding::Known { service, state: Some(state) } => format!("{service}, {state}"),
         ServiceFinding::Known { service, state: None } => service.to_string(),
         ServiceFinding::Other { asked } => format!("answers, not as {}", names(asked)),
-        ServiceFinding::Silent { asked } => format!("no reply to a request of {}", names(asked)),
+        ServiceFinding::Silent { asked, within_ns } => {
+            let within = within_ns.map_or_else(String::new, |within| format!(" within {within}"));
+            format!("no reply{within} to a request of {}", names(asked))
+        }
         ServiceFinding::LeftAlone { why } => format!("not asked: {why}"),
         ServiceFinding::Closed { asked } => format!("closes the connection at a request of {}", names(asked)),
         ServiceFinding::Reset { asked } => {
@@ -205,7 +208,8 @@ fn service(found: &ServiceFinding) -> String {
     }
 }
 
-fn names(asked: &[Service]) -> String {
+/// The names of these services, of which any is meant.
+pub(crate) fn names(asked: &[Service]) -> String {
     let names: Vec<String> = asked.iter().map(ToString::to_string).collect();
     match names.split_last() {
         Some((last, [])) => last.clone(),

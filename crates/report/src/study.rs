@@ -6,9 +6,15 @@ mod rerun;
 mod sweep;
 pub(crate) mod why;
 
+use std::collections::BTreeSet;
+
 pub use comparison::{setting, so_far};
 use logbook::record::Ended;
 use logbook::study::{Question, StudyDocument};
+use measure::event::Counts;
+use measure::outcome::Outcome;
+use measure::study::figure::Figure;
+use measure::unit::grouped;
 use measure::verdict::Warning;
 
 use crate::layout::{Page, Style};
@@ -97,6 +103,39 @@ fn busy(page: &mut Page, study: &StudyDocument) {
         page.warning(&format!(
             "Busy ({}, of {all}): times and their differences may be larger than on quiet hosts → repeat when they are quiet",
             hosts.join(", ")
+        ));
+    }
+}
+
+/// The requests of each side that were refused, the replies that say so, and what they cost the comparison.
+fn refusals(page: &mut Page, study: &StudyDocument) {
+    for (setting, number) in study.settings.iter().zip(0..) {
+        let outcomes = study.trials.iter().filter(|trial| trial.setting == number);
+        let outcomes: Vec<_> = outcomes.filter_map(|trial| trial.record.as_ref()?.outcome.as_ref()).collect();
+        let sum = |count: fn(&Counts) -> u64| {
+            outcomes.iter().map(|outcome| count(&outcome.counts)).fold(0, u64::saturating_add)
+        };
+        let (refused, all) = (sum(|counts| counts.refused), sum(|counts| counts.scheduled));
+        if refused == 0 {
+            continue;
+        }
+        let trials = outcomes.iter().filter(|outcome| outcome.counts.refused > 0).count();
+        let has_median = |outcome: &Outcome| Figure::Quantile(0.5).of(Some(outcome), None).is_some();
+        let none = outcomes.iter().filter(|outcome| !has_median(outcome)).count();
+        let kinds = outcomes.iter().filter_map(|outcome| outcome.replies.as_ref()).flat_map(|replies| &replies.kinds);
+        let kinds: BTreeSet<&str> = kinds.filter(|(_, kind)| !kind.answers).map(|(name, _)| name.as_str()).collect();
+        let kinds = Vec::from_iter(kinds).join(", ");
+        let kinds = if kinds.is_empty() { kinds } else { format!(" (reply {kinds})") };
+        let without = if none == 0 {
+            String::new()
+        } else {
+            let runs = number::count(none as u64, "trial has", "trials have");
+            format!(". {runs} no p50, because too few requests were answered: their pairs are missing")
+        };
+        let (name, of) = (setting.name.split(' ').next().unwrap_or_default(), outcomes.len());
+        let (refused, all) = (grouped(refused), grouped(all));
+        page.warning(&format!(
+            "{name}: {refused} of {all} requests were refused{kinds}, in {trials} of {of} trials{without} → compare what is answered: ask more rarely, or correct the request"
         ));
     }
 }

@@ -6,6 +6,8 @@ use measure::method::SourcePorts;
 use measure::unit::Nanos;
 use protocol::irtt::opening::Refusal as IrttRefusal;
 use protocol::native::error::SessionError;
+use protocol::native::stranger::Speaker;
+use protocol::tls::Alerted;
 use protocol::twamp::Refusal;
 use protocol::{iperf3, netperf};
 
@@ -125,13 +127,18 @@ pub enum Hint {
     /// The server's certificate is for another name.
     Misnamed,
     /// The server's certificate is over, or has not begun.
-    Untimely,
-    /// The server ended the handshake of TLS.
-    Alert,
+    Untimely {
+        /// True where it has not begun.
+        early: bool,
+    },
+    /// The server ended the handshake of TLS for this reason.
+    Alert(Alerted),
     /// The program that listens there speaks no TLS.
     NoTls,
-    /// The program that listens there speaks another protocol.
-    AnotherProgram,
+    /// The program speaks the protocol, and offers no TLS in it.
+    NoTlsOffered,
+    /// The program that listens there speaks another protocol, which its first octets seem to be.
+    AnotherProgram(Speaker),
     /// Watching the wire takes a capability.
     WatchForbidden,
     /// The kernel has no such protocol.

@@ -27,6 +27,7 @@ use protocol::application::talk::Digest;
 use protocol::application::tally::Tally;
 use protocol::application::{Speech, Words};
 use protocol::link::{Departure, Fault, Link, Stamped};
+use protocol::native::stranger::Saw;
 use protocol::tls::{Facts, Terms, TlsError};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
@@ -122,22 +123,6 @@ enum Trouble {
     Tls(TlsError),
     /// TLS does not begin.
     Unsecured(EndpointError),
-}
-
-impl Trouble {
-    fn told(self, peer: SocketAddr) -> EndpointError {
-        let step = Step::Ask;
-        match self {
-            Self::System(errno) => EndpointError::new(step, peer, errno),
-            Self::Closed => EndpointError::new(step, peer, Fault::Closed),
-            Self::Declined(words) => EndpointError::new(step, peer, Cause::Peer(words.0)),
-            Self::Tls(error) => secured::told(&error, peer),
-            Self::Foreign(why) => {
-                EndpointError::new(step, peer, Cause::Peer(why.to_owned())).with_hint(Hint::AnotherProgram)
-            }
-            Self::Unsecured(error) => error,
-        }
-    }
 }
 
 /// A connection of an application's protocol.
@@ -317,13 +302,39 @@ impl<S: Speech> Framed<S> {
         let mut request = self.speech.request();
         self.speech.mark(&mut request, number);
         self.put(&request).map_err(|fault| EndpointError::new(Step::Ask, peer, fault))?;
-        self.within_patience(self.door.patience, |link| match link.look(RecvFlags::empty())? {
+        let digest = self.within_patience(self.door.patience, |link| match link.look(RecvFlags::empty())? {
             Look::Reply(digest) if link.is_other(number, digest.reply.number) => {
                 Err(Trouble::Foreign("its reply is to another request than the one that was sent"))
             }
             Look::Reply(digest) => Ok(Some(digest)),
             Look::Something | Look::Nothing => link.flush_now().map(|_| None),
-        })
+        })?;
+        if self.speech.is_told_of_tls() {
+            self.tally.told_of_tls();
+        }
+        Ok(digest)
+    }
+
+    /// The error of a connection on which `trouble` came before the first request was answered.
+    #[cold]
+    fn told(&self, trouble: Trouble) -> EndpointError {
+        let peer = self.door.peer;
+        let fail = |cause| EndpointError::new(Step::Ask, peer, cause);
+        match trouble {
+            Trouble::System(errno) => fail(errno.into()),
+            Trouble::Closed => fail(Fault::Closed.into()),
+            Trouble::Declined(words) if self.speech.lacks_tls() => {
+                fail(Cause::Peer(words.0)).with_hint(Hint::NoTlsOffered)
+            }
+            Trouble::Declined(words) => fail(Cause::Peer(words.0)),
+            Trouble::Tls(error) => secured::told(&error, peer),
+            Trouble::Foreign(why) => {
+                let saw = Saw::of(&self.incoming[self.begin..self.end]);
+                let shown = if saw.excerpt.is_empty() { String::new() } else { format!(": \"{}\"", saw.excerpt) };
+                fail(Cause::Peer(format!("{why}{shown}"))).with_hint(Hint::AnotherProgram(saw.speaker))
+            }
+            Trouble::Unsecured(error) => error,
+        }
     }
 
     /// True where a reply with these low bits of a number is not that to request `number`.
@@ -364,6 +375,9 @@ impl<S: Speech> Framed<S> {
 
 impl<S: Speech> Drop for Framed<S> {
     fn drop(&mut self) {
+        if let Some(most) = self.speech.most_at_once() {
+            self.tally.limited(most);
+        }
         self.tell_parts();
         self.hang_up();
     }

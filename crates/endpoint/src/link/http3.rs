@@ -178,16 +178,17 @@ impl Http3 {
             if let Some(error) = self.conversation.ended() {
                 return Err(told(error, peer));
             }
-            tended.map_err(|errno| EndpointError::new(Step::Reach, peer, errno))?;
+            tended.map_err(|errno| EndpointError::new(Step::ReachByQuic, peer, errno))?;
             let now = Monotonic::now();
             if self.door.stop.requested() {
                 return Err(EndpointError::new(Step::Ask, peer, Cause::Stopped));
             }
             if now >= give_up {
-                return Err(EndpointError::new(Step::Ask, peer, Cause::Silence(patience)));
+                let step = if self.conversation.has_begun() { Step::Ask } else { Step::ReachByQuic };
+                return Err(EndpointError::new(step, peer, Cause::Silence(patience)));
             }
             self.wait(give_up, now);
-            self.fetch().map_err(|errno| EndpointError::new(Step::Reach, peer, errno))?;
+            self.fetch().map_err(|errno| EndpointError::new(Step::ReachByQuic, peer, errno))?;
         }
     }
 

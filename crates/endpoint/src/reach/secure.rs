@@ -144,7 +144,7 @@ fn untold(error: &TlsError, first: &[u8]) -> Found {
     let secure = |state: String| Found::Known { service: Service::Tls, state: Some(state) };
     match error {
         TlsError::Untrusted | TlsError::NoRoots => secure("certificate not trusted".to_owned()),
-        TlsError::Untimely(_) => secure("certificate not valid now".to_owned()),
+        TlsError::Untimely { .. } => secure("certificate not valid now".to_owned()),
         TlsError::Misnamed { .. } => secure("certificate for another name".to_owned()),
         TlsError::Unbelievable(_) => secure("certificate not accepted".to_owned()),
         TlsError::Alert(name) => secure(format!("alert {name}")),

@@ -39,13 +39,13 @@ pub(super) enum Found {
 }
 
 impl Found {
-    /// Converts it to a finding; `asked` are the services that were tried. `None` where there is nothing to report.
-    pub(super) fn told(self, asked: Vec<Service>) -> Option<ServiceFinding> {
+    /// Converts it to a finding; `asked` are the services that were tried, each for as long as `within`. `None` where there is nothing to report.
+    pub(super) fn told(self, asked: Vec<Service>, within: Nanos) -> Option<ServiceFinding> {
         match self {
             Self::Known { service, state } => Some(ServiceFinding::Known { service, state }),
             Self::NotAsked => None,
             Self::Other => Some(ServiceFinding::Other { asked }),
-            Self::Silent => Some(ServiceFinding::Silent { asked }),
+            Self::Silent => Some(ServiceFinding::Silent { asked, within_ns: Some(within) }),
             Self::Closed => Some(ServiceFinding::Closed { asked }),
             Self::Reset => Some(ServiceFinding::Reset { asked }),
         }

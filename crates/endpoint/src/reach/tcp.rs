@@ -54,7 +54,7 @@ impl Questions<'_> {
         if port.unknown
             && let Some(heard) = service::listen(&socket, handshake, plan.timeout, stop)
         {
-            return heard.found.told(GREETERS.to_vec());
+            return heard.found.told(GREETERS.to_vec(), plan.timeout);
         }
         let mut asked: Vec<Service> = Vec::new();
         let (mut socket, mut last) = (Some(socket), None);
@@ -65,16 +65,17 @@ impl Questions<'_> {
             asked.push(service);
             let heard = self.ask(&socket, service);
             if let Found::Known { .. } = heard.found {
-                return heard.found.told(asked);
+                return heard.found.told(asked, plan.timeout);
             }
             let hint = further(&heard.answer)
                 .filter(|_| port.unknown && matches!(heard.found, Found::Other | Found::Closed | Found::Reset));
             if let (Service::Sonde, Some(service)) = (service, hint) {
                 wanted.push_front(service);
             }
-            last = Some(heard.found);
+            // What has answered once is not silent, whatever it does at another question.
+            last = last.filter(|last| *last == Found::Other).or(Some(heard.found));
         }
-        last.and_then(|last| last.told(asked))
+        last.and_then(|last| last.told(asked, plan.timeout))
     }
 
     fn ask(&self, socket: &Socket, service: Service) -> service::Heard {

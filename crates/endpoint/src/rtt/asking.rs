@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use measure::event::Event;
-use measure::method::{Carrier, Method, Pattern};
+use measure::method::{Carrier, Method, Pattern, Window};
 use measure::outcome::replies::{Down, Held, Replies, Tls};
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{self, OverUdp};
@@ -20,7 +20,9 @@ use protocol::application::sip::{self, Sip};
 use protocol::application::talk::{Asking, Digest, Talk};
 use protocol::application::tally::{End, Tally};
 use protocol::application::{Application, Asked, Kind, Speech};
+use protocol::native::header::Flags;
 use protocol::tls::Terms;
+use protocol::wire::{Reading, Wire};
 use socket2::Socket;
 
 use self::mixing::Mixing;
@@ -30,6 +32,7 @@ use crate::engine::{Flow, exchanges};
 use crate::error::{Cause, EndpointError, Side, Step};
 use crate::facts::socket::socket_facts;
 use crate::link::datagram::Datagram;
+use crate::link::elsewhere;
 use crate::link::framed::phases::Book;
 use crate::link::framed::{Door, Framed, Opened as Steps, PATIENCE};
 use crate::link::http3::Http3;
@@ -44,6 +47,9 @@ use crate::wire;
 type Conversation = Connection<Framed<Talk>, Asking<Talk>>;
 /// The same over QUIC.
 type OverQuic = Connection<Http3, Asking<H3>>;
+
+/// Longest wait for an answer from another address than the one that was asked in vain.
+const ONCE_MORE: Nanos = Nanos::secs(1);
 
 /// The number of the request that shows whether the peer speaks the protocol: none of a measurement.
 pub const TRIAL: u64 = u64::MAX / 2;
@@ -105,8 +111,8 @@ pub(super) fn against(
                 .iter()
                 .zip(0..)
                 .map(|(tally, flow)| {
-                    let (mut connection, taken) =
-                        stream(flow, (talk, application.tls.as_ref(), anew.as_ref()), tally, &scene)?;
+                    let stream = stream(flow, (talk, application.tls.as_ref(), anew.as_ref()), tally, &scene);
+                    let (mut connection, taken) = stream.map_err(|error| further(error, flow, method))?;
                     if mixing.is_none() {
                         connection.flow.link.ask_alike();
                     }
@@ -132,7 +138,8 @@ pub(super) fn against(
                 .map(|(tally, flow)| {
                     let door = door(flow, application.tls.as_ref(), anew.as_ref(), &scene);
                     let turns = mixing.as_ref().and_then(|mixing| mixing.turns(flow));
-                    let (connection, taken) = over_quic(flow, (question, turns), door, tally)?;
+                    let stream = over_quic(flow, (question, turns), door, tally);
+                    let (connection, taken) = stream.map_err(|error| further(error, flow, method))?;
                     steps.push(taken);
                     Ok(connection)
                 })
@@ -154,9 +161,18 @@ pub(super) fn against(
                 })
                 .collect::<Result<_, EndpointError>>()?;
             let gathered = connections::measure(opened, &mut scene, |link: &Datagram| Some(link.socket()))?;
+            let heard = gathered.recording.counts.answered + gathered.recording.counts.refused;
+            if heard == 0
+                && !stop.requested()
+                && let Some(from) = elsewhere(&application.asked, method, peer)
+            {
+                return Err(EndpointError::new(Step::Ask, peer, Cause::Elsewhere(from)));
+            }
             (gathered, all_replies())
         }
     };
+    let most_at_once = tallies.iter().filter_map(|tally| tally.most_at_once()).min();
+    let replies = Replies { most_at_once: most_at_once.filter(|most| *most < wanted(method)), ..replies };
     let name = |kind, sound| application.kind(kind, sound);
     let classes = mixing.as_ref().zip(classes).map(|(mixing, books)| mixing.told(&books, name));
     let clock_stepped = (wall_offset() - offset_before).unsigned_abs() > clock_tolerance(&gathered.recording);
@@ -164,6 +180,13 @@ pub(super) fn against(
     let facts = PeerFacts::default();
     let finding = conclude(gathered, Ok(None), watch.finish(), facts, peer, false, clock_stepped);
     Ok(Finding { wire, replies: Some(Replies { classes, ..replies }), ..finding })
+}
+
+/// The most requests that are wanted in flight on a connection.
+fn wanted(method: &Method) -> u64 {
+    match method.traffic.window() {
+        Window::Closed(most) | Window::Volley(most) | Window::Open { cap: most } => u64::from(most),
+    }
 }
 
 /// Refuses what is no exchange of this application.
@@ -209,6 +232,18 @@ fn stream(
     let flow =
         Flow { link, wire, index: flow, request, reply: vec![0; Digest::LENGTH], expected: Some(Digest::LENGTH) };
     Ok((Connection { flow, facts, refused, handed: None, errors: None }, steps))
+}
+
+/// The same error of connection `flow`: where it is not the first, the program has answered before.
+fn further(error: EndpointError, flow: u32, method: &Method) -> EndpointError {
+    let opens = matches!(error.step, Step::Reach | Step::Secure | Step::ReachByQuic | Step::Ask);
+    // Where the cause lies here or between, the number of sessions has no part in it.
+    let theirs = matches!(error.side, Side::Theirs | Side::Unknown);
+    if flow == 0 || !opens || !theirs {
+        return error;
+    }
+    let step = Step::OpenFurther { number: flow + 1, of: method.spread.connections };
+    EndpointError { step, ..error }
 }
 
 fn door(flow: u32, tls: Option<&Terms>, anew: Option<&Arc<Book>>, scene: &Scene<'_>) -> Door {
@@ -288,6 +323,17 @@ fn datagram(
     Ok(connection)
 }
 
+/// The address from which a program over UDP answers, where that is another than the one that is asked.
+fn elsewhere(asked: &Asked, method: &Method, peer: SocketAddr) -> Option<SocketAddr> {
+    let (mut packet, _) = packet(asked, Arc::default()).ok()?;
+    let socket = socket::udp(peer, &method.options_of(0)).ok()?;
+    let mut request = vec![0; packet.length()];
+    packet.open(&mut request);
+    packet.prepare(&mut request, 0, Flags::NONE);
+    let is_answer = |answer: &[u8]| matches!(packet.identify(answer, 0), Reading::Reply(_) | Reading::Refused(_));
+    elsewhere::answers_from(&socket, peer, &request, ONCE_MORE.min(method.timeout_ns), is_answer)
+}
+
 /// Replies of all connections together, their kinds by name.
 fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind, bool) -> String) -> Replies {
     let mut replies = Replies::default();
@@ -311,6 +357,7 @@ fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind, bool) -> String) -> Repli
             let sums = (before.closed + closed, before.cut + cut, before.reset + reset);
             replies.down = Some(Down { closed: sums.0, cut: sums.1, reset: sums.2 });
         }
+        replies.wants_tls |= tally.wants_tls();
         replies.unread = replies.unread.or_else(|| tally.unread().map(str::to_owned));
     }
     replies
@@ -333,4 +380,24 @@ fn timed_steps(replies: Replies, steps: &[Steps]) -> Replies {
 fn median(mut times: Vec<Nanos>) -> Option<Nanos> {
     times.sort_unstable();
     times.get(times.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::method::Asked as Wish;
+    use rustix::io::Errno;
+
+    use super::*;
+
+    /// The number of sessions explains what the program does, and no lack of this host's.
+    #[test]
+    fn a_further_session_is_told_by_its_number_where_the_program_may_be_the_cause() {
+        let method = Wish { connections: Some(3), ..Wish::default() }.resolve().unwrap();
+        let of = |flow, cause: Cause| further(EndpointError::new(Step::Ask, "db1", cause), flow, &method).step;
+        let silence = || Cause::Silence(Nanos::secs(5));
+        assert_eq!(of(1, silence()), Step::OpenFurther { number: 2, of: 3 });
+        assert_eq!(of(0, silence()), Step::Ask);
+        assert_eq!(of(1, Errno::ADDRNOTAVAIL.into()), Step::Ask);
+        assert_eq!(of(1, Cause::Stopped), Step::Ask);
+    }
 }

@@ -11,7 +11,7 @@ use crate::unit::{Bytes, Nanos};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Replies {
     /// Each kind, by the name that its protocol gives it, as in `200`, `NOAUTH`, `NXDOMAIN`. Replies to the warm-up are left out; late ones
-    /// and copies are counted.
+    /// are counted, and of what comes over UDP no copies.
     pub kinds: BTreeMap<String, Kind>,
     /// Replies of further kinds: sixteen are told apart on a connection.
     pub others: u64,
@@ -32,6 +32,12 @@ pub struct Replies {
     /// Requests that went down with their connection, by how that ended; absent where there were none, and where it is not told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<Down>,
+    /// Requests that the server takes at once on a connection, by its settings, where that is fewer than were wanted in flight; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_at_once: Option<u64>,
+    /// True where a reply said that the port speaks TLS, and that the request came in clear.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wants_tls: bool,
     /// The TCP handshake of the connections before the first request, nanoseconds, of several the median; of HTTP/3 that of QUIC, which has the
     /// TLS handshake within it. Absent where there is no connection.
     pub connect_ns: Option<Nanos>,
@@ -103,7 +109,7 @@ pub struct OfClass {
     pub corrupt: u64,
     /// Requests that were not sent, for a reason of our own side.
     pub send_failed: u64,
-    /// Its replies by kind, as those of all; late ones and copies are counted.
+    /// Its replies by kind, as those of all; late ones are counted.
     pub kinds: BTreeMap<String, Kind>,
     /// Times of the answered, as those of all are taken.
     pub times: Phase,

@@ -82,7 +82,8 @@ impl Figure {
 fn ranked_quantile(outcome: &Outcome, q: f64) -> Option<f64> {
     let counts = &outcome.counts;
     let times = payload::ranked(&outcome.response.histogram);
-    let all = times.count() + counts.scheduled.saturating_sub(counts.send_failed + counts.answered);
+    let unanswered = counts.scheduled.saturating_sub(counts.send_failed.saturating_add(counts.answered));
+    let all = times.count().saturating_add(unanswered);
     let resolved = q.min(1.0 - q) * all as f64 >= 1.0 - 1e-9;
     rank(q, all).filter(|_| resolved).and_then(|rank| times.at(rank)).map(|ns| ns as f64)
 }

@@ -13,7 +13,7 @@ use measure::reach::Transport;
 use super::mix::{Item, Turns};
 use super::number::{Shuffle, nearest};
 use super::speech::{Kind, Protocol, Reply, Speech, Taken};
-use super::tally::Tally;
+use super::tally::{Counted, Tally};
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
 
@@ -321,6 +321,7 @@ pub struct OverUdp {
     recorded: u64,
     /// One more than the number of the latest request.
     asked: u64,
+    counted: Counted,
     /// Where questions differ: whose turn it is.
     turns: Option<Turns>,
 }
@@ -328,7 +329,15 @@ pub struct OverUdp {
 impl OverUdp {
     /// A client that asks `question` and counts in `tally`; its numbers follow by chance, which `draw` is.
     pub fn new(question: Question, draw: [u8; 16], tally: Arc<Tally>) -> Self {
-        Self { question, shuffle: Shuffle(draw), tally, recorded: 0, asked: 0, turns: None }
+        Self {
+            question,
+            shuffle: Shuffle(draw),
+            tally,
+            recorded: 0,
+            asked: 0,
+            counted: Counted::default(),
+            turns: None,
+        }
     }
 
     /// The same of questions that differ.
@@ -360,6 +369,7 @@ impl Wire for OverUdp {
             self.recorded = seq + 1;
         }
         self.asked = seq + 1;
+        self.counted.asked(seq);
         let message = self.turns.as_mut().map_or(message, |turns| turns.turn_to(seq, self.recorded));
         if let Some(place) = message.get_mut(..2) {
             place.copy_from_slice(&self.shuffle.place(seq as u16).to_be_bytes());
@@ -382,7 +392,7 @@ impl Wire for OverUdp {
         let turn = self.turns.as_ref().map(|turns| (turns, turns.item(number, self.recorded)));
         let asked = turn.map_or(&self.question.message, |(_, item)| &item.octets);
         let Some((_, read)) = self.question.read_as(reply, &asked[HEADER..]) else { return Reading::Stray };
-        if number >= self.recorded {
+        if number >= self.recorded && self.counted.first(number) {
             let octets = reply.len() as u64;
             self.tally.count(read.kind, read.sound, octets);
             if let Some((turns, item)) = turn {
@@ -461,10 +471,19 @@ mod tests {
         wire.open(&mut request);
         wire.prepare(&mut request, 70_000, Flags::NONE);
         let number = u16::from_be_bytes([request[0], request[1]]);
-        assert_eq!(wire.identify(&answer(number, [0x81, 0x80]), 70_000), Reading::Reply(70_000));
-        assert_eq!(wire.identify(&answer(number, [0x81, 0x85]), 70_000), Reading::Refused(70_000));
-        assert_eq!(wire.identify(&answer(number, [0x81, 0x83]), 70_000), Reading::Reply(70_000));
-        assert_eq!(wire.identify(&answer(number, [0x83, 0x80]), 70_000), Reading::Reply(70_000));
+        let answers = [
+            ([0x81, 0x80], Reading::Reply(70_000)),
+            ([0x81, 0x85], Reading::Refused(70_000)),
+            ([0x81, 0x83], Reading::Reply(70_000)),
+            ([0x83, 0x80], Reading::Reply(70_000)),
+        ];
+        for (flags, reading) in answers {
+            wire.prepare(&mut request, 70_000, Flags::NONE);
+            assert_eq!(wire.identify(&answer(number, flags), 70_000), reading);
+            // A copy is one to the recorder, and no reply of another kind.
+            assert_eq!(wire.identify(&answer(number, [0x81, 0x80]), 70_000), Reading::Reply(70_000));
+        }
+        assert_eq!(tally.kinds().iter().map(|(_, _, count)| count).sum::<u64>(), 4);
         let kinds: Vec<_> = tally.kinds().into_iter().map(|(kind, ..)| Question::kind(kind)).collect();
         assert_eq!(kinds, ["NOERROR", "REFUSED", "NXDOMAIN", "NOERROR, truncated"]);
         let mut another = answer(number, [0x81, 0x80]);

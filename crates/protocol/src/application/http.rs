@@ -179,7 +179,14 @@ pub struct Http {
     reply: Reply,
     head: u64,
     body: u64,
+    /// Set once the body of a 400 has said that the port is one of HTTPS.
+    told_of_tls: bool,
 }
+
+/// Words of servers to a request that came in clear: of Go, of nginx, of Apache httpd.
+const TO_HTTPS: [&[u8]; 3] = [b"to an HTTPS server", b"to HTTPS port", b"to an SSL-enabled server port"];
+/// The status that they have.
+const BAD_REQUEST: Kind = Kind(400);
 
 /// The place in a response that the reader has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,6 +227,7 @@ impl Http {
             reply: Reply::answered(Kind(0)),
             head: 0,
             body: 0,
+            told_of_tls: false,
         })
     }
 
@@ -262,6 +270,13 @@ impl Http {
         Taken::part(head.octets)
     }
 
+    /// Looks for the words of a server of HTTPS in a part of a body.
+    fn look_for_tls(&mut self, octets: &[u8]) {
+        if self.reply.kind == BAD_REQUEST && !self.told_of_tls {
+            self.told_of_tls = TO_HTTPS.iter().any(|words| octets.windows(words.len()).any(|window| window == *words));
+        }
+    }
+
     fn ended(&mut self, octets: usize) -> Taken {
         self.stage = Stage::Head;
         Taken::reply(octets, self.reply)
@@ -285,7 +300,14 @@ impl Speech for Http {
         self.request.clone()
     }
 
+    fn is_told_of_tls(&self) -> bool {
+        self.told_of_tls
+    }
+
     fn take(&mut self, octets: &[u8]) -> Taken {
+        if self.stage != Stage::Head {
+            self.look_for_tls(octets);
+        }
         match &mut self.stage {
             Stage::Head => self.head(octets),
             Stage::Body(left) => {
@@ -425,6 +447,18 @@ mod tests {
         ] {
             assert_eq!(Http::new(&wrong, Expected::Any), Err(why));
         }
+    }
+
+    #[test_case("400", "Client sent an HTTP request to an HTTPS server.\n", true; "of Go")]
+    #[test_case("400", "<center>The plain HTTP request was sent to HTTPS port</center>", true; "of nginx")]
+    #[test_case("200", "Client sent an HTTP request to an HTTPS server.\n", false; "a page about it")]
+    #[test_case("400", "Bad Request", false; "another error")]
+    fn a_server_of_https_says_so_to_a_request_in_clear(status: &str, body: &str, told: bool) {
+        let mut http = http("GET");
+        for octets in [format!("HTTP/1.0 {status} Bad Request\r\n\r\n"), body.to_owned()] {
+            http.take(octets.as_bytes());
+        }
+        assert_eq!(http.is_told_of_tls(), told);
     }
 
     // Heads as nginx 1.22, haproxy 2.6 and others send them, shortened.

@@ -59,6 +59,8 @@ const SWITCH: u8 = 0xFE;
 /// Words of `caching_sha2_password` in a packet with more data.
 const FAST: u8 = 3;
 const FULL: u8 = 4;
+/// Reason of a login that is given up where TLS is wanted.
+const NO_TLS: &str = "offers no TLS (`have_ssl` is off there)";
 /// Most packets of a login that are answered.
 const MOST_STEPS: u8 = 8;
 
@@ -164,11 +166,7 @@ impl Mysql {
                 if !greeting.offers_tls() {
                     // A login without a password is refused, or leads nowhere: either is better than a connection that is dropped.
                     let nobody = Login { password: None, ..self.login.clone() };
-                    return self.give_up(
-                        "offers no TLS (`have_ssl` is off there)",
-                        &greeting.answer(&nobody, false),
-                        octets,
-                    );
+                    return self.give_up(NO_TLS, &greeting.answer(&nobody, false), octets);
                 }
                 let request = packet(self.next, &greeting.tls_request(&self.login));
                 tls.login = packet(self.next.wrapping_add(1), &greeting.answer(&self.login, true));
@@ -267,6 +265,10 @@ impl Speech for Mysql {
 
     fn is_open(&self) -> bool {
         self.step == Step::Open
+    }
+
+    fn lacks_tls(&self) -> bool {
+        self.step == Step::GivenUp(NO_TLS)
     }
 
     fn asks_for_tls(&self) -> bool {

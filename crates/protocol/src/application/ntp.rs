@@ -8,7 +8,7 @@ use std::sync::Arc;
 use measure::reach::Transport;
 
 use super::speech::{Kind, Protocol};
-use super::tally::Tally;
+use super::tally::{Counted, Tally};
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
 
@@ -46,12 +46,13 @@ pub struct Ntp {
     key: u64,
     tally: Arc<Tally>,
     recorded: u64,
+    counted: Counted,
 }
 
 impl Ntp {
     /// A client that counts in `tally`; its numbers are hidden by `key`, which is drawn by chance.
     pub fn new(key: u64, tally: Arc<Tally>) -> Self {
-        Self { key, tally, recorded: 0 }
+        Self { key, tally, recorded: 0, counted: Counted::default() }
     }
 
     /// Each number once, far from its neighbours (the finaliser of `SplitMix64`, which can be undone).
@@ -93,6 +94,7 @@ impl Wire for Ntp {
         if let Some(place) = message.get_mut(TRANSMIT) {
             place.copy_from_slice(&hidden.to_be_bytes());
         }
+        self.counted.asked(seq);
         if flags.has(Flags::WARM_UP) {
             self.recorded = seq + 1;
         }
@@ -112,7 +114,7 @@ impl Wire for Ntp {
             let place = KISSES.iter().position(|kiss| reply.get(REFERENCE) == Some(kiss.as_bytes()));
             place.unwrap_or(KISSES.len() - 1)
         });
-        if number >= self.recorded {
+        if number >= self.recorded && self.counted.first(number) {
             let unset = *stratum >= NO_STRATUM || first >> 6 == NEVER_SET;
             let kind = kiss.map_or(if unset { UNSYNCHRONISED } else { 0 }, |kiss| kiss as u16);
             self.tally.count(Kind(kind), kiss.is_none(), reply.len() as u64);
@@ -154,11 +156,14 @@ mod tests {
         let request = asked(&mut client, 3);
         assert_eq!((request[0], &request[1..40]), (0x23, &[0; 39][..]));
         assert_eq!(client.identify(&answer(&request, 2, *b"GPS\0"), 3), Reading::Reply(3));
-        assert_eq!(client.identify(&answer(&request, 0, *b"RATE"), 3), Reading::Refused(3));
-        assert_eq!(client.identify(&answer(&request, 0, *b"what"), 3), Reading::Refused(3));
+        for kiss in [*b"RATE", *b"what"] {
+            asked(&mut client, 3);
+            assert_eq!(client.identify(&answer(&request, 0, kiss), 3), Reading::Refused(3));
+        }
         let mut unset = answer(&request, 2, *b"INIT");
         unset[0] |= 0b1100_0000;
         for unset in [answer(&request, 16, *b"INIT"), unset] {
+            asked(&mut client, 3);
             assert_eq!(client.identify(&unset, 3), Reading::Reply(3));
         }
         assert_eq!(client.identify(&request, 3), Reading::Stray, "no server's");

@@ -53,9 +53,19 @@ pub enum QueryError {
     Copy,
 }
 
+/// Answer to the request for TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Veil {
+    /// TLS begins, or was not asked for.
+    Settled,
+    /// None has come as yet: all goes in clear.
+    Asked,
+    /// There is no TLS.
+    Lacking,
+}
+
 /// A client that synchronises, or asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "four answers that go together in any way")]
 pub struct Postgres {
     login: Login,
     /// The query; absent where `Sync` is sent.
@@ -70,8 +80,7 @@ pub struct Postgres {
     /// Sessions that were begun.
     begun: u64,
     is_open: bool,
-    /// True while the server has not said whether TLS begins.
-    in_clear: bool,
+    veil: Veil,
     /// True where every session goes through TLS.
     within_tls: bool,
     answer: Vec<u8>,
@@ -89,7 +98,7 @@ impl Postgres {
             draw,
             begun: 0,
             is_open: false,
-            in_clear: false,
+            veil: Veil::Settled,
             within_tls: false,
             answer: Vec::new(),
         }
@@ -98,7 +107,7 @@ impl Postgres {
     /// The same within TLS.
     #[must_use]
     pub fn within_tls(self) -> Self {
-        Self { within_tls: true, in_clear: true, ..self }
+        Self { within_tls: true, veil: Veil::Asked, ..self }
     }
 
     /// The same that asks `query` (the simple query, "Simple Query" of the documentation) instead of nothing.
@@ -234,6 +243,10 @@ impl Speech for Postgres {
         self.within_tls
     }
 
+    fn lacks_tls(&self) -> bool {
+        self.veil == Veil::Lacking
+    }
+
     fn secured(&self) -> Cow<'static, [u8]> {
         Cow::Owned(self.startup())
     }
@@ -241,7 +254,8 @@ impl Speech for Postgres {
     fn begin(&mut self) {
         self.begun += 1;
         (self.rest, self.failed) = (0, false);
-        (self.scram, self.is_open, self.in_clear) = (None, false, self.within_tls);
+        (self.scram, self.is_open) = (None, false);
+        self.veil = if self.within_tls { Veil::Asked } else { Veil::Settled };
         self.answer.clear();
     }
 
@@ -255,18 +269,21 @@ impl Speech for Postgres {
 
     fn farewell(&self) -> Cow<'static, [u8]> {
         // Before TLS a server waits for its handshake, and nothing else.
-        Cow::Borrowed(if self.in_clear { &[] } else { &TERMINATE })
+        Cow::Borrowed(if self.veil == Veil::Settled { &TERMINATE } else { &[] })
     }
 
     #[inline]
     fn take(&mut self, octets: &[u8]) -> Taken {
-        if let (true, Some(word)) = (self.in_clear, octets.first()) {
+        if let (Veil::Asked, Some(word)) = (self.veil, octets.first()) {
             match word {
                 b'S' => {
-                    self.in_clear = false;
+                    self.veil = Veil::Settled;
                     return Taken { octets: 1, came: Came::Secure };
                 }
-                b'N' => return Taken::declined(1, b"offers no TLS (`ssl` is off there)"),
+                b'N' => {
+                    self.veil = Veil::Lacking;
+                    return Taken::declined(1, b"offers no TLS (`ssl` is off there)");
+                }
                 // An error, as another message has it.
                 b'E' => {}
                 _ => return Taken::unsound(FOREIGN),

@@ -16,7 +16,7 @@ use measure::reach::Transport;
 use siphasher::sip::SipHasher24;
 
 use super::speech::{Kind, Protocol};
-use super::tally::Tally;
+use super::tally::{Counted, Tally};
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
 
@@ -54,12 +54,13 @@ pub struct Quic {
     tally: Arc<Tally>,
     /// The number of the first request that is recorded.
     recorded: u64,
+    counted: Counted,
 }
 
 impl Quic {
     /// A client that counts in `tally`. Chance has made `draw`.
     pub fn new(draw: [u8; 16], tally: Arc<Tally>) -> Self {
-        Self { draw, tally, recorded: 0 }
+        Self { draw, tally, recorded: 0, counted: Counted::default() }
     }
 
     /// The name of a kind of reply: the versions that the server has.
@@ -96,6 +97,7 @@ impl Wire for Quic {
         if let Some(place) = message.get_mut(SOURCE) {
             place.copy_from_slice(&seq.to_be_bytes());
         }
+        self.counted.asked(seq);
         if flags.has(Flags::WARM_UP) {
             self.recorded = seq + 1;
         }
@@ -108,7 +110,7 @@ impl Wire for Quic {
             return Reading::Stray;
         }
         let Some(kind) = families(versions) else { return Reading::Corrupt(Some(number)) };
-        if number >= self.recorded {
+        if number >= self.recorded && self.counted.first(number) {
             self.tally.count(kind, true, reply.len() as u64);
         }
         Reading::Reply(number)
@@ -208,6 +210,7 @@ mod tests {
             (b"\0\0\0\x01\x6B\x33\x43\xCF", Reading::Reply(1 << 40)),
             (b"\x0A\x1A\x2A\xFA", Reading::Reply(1 << 40)),
         ] {
+            client.prepare(&mut [], 1 << 40, Flags::NONE);
             assert_eq!(client.identify(&answer(&request, versions), 3), expected);
         }
         let kinds: Vec<_> = tally.kinds().into_iter().map(|(kind, sound, _)| (Quic::kind(kind), sound)).collect();

@@ -21,7 +21,7 @@ use siphasher::sip::SipHasher24;
 
 use super::number::nearest;
 use super::speech::{Kind, Protocol};
-use super::tally::Tally;
+use super::tally::{Counted, Tally};
 use crate::native::header::Flags;
 use crate::wire::{Reading, Wire};
 
@@ -155,12 +155,13 @@ pub struct Sip {
     tally: Arc<Tally>,
     /// The number of the first request that is recorded.
     recorded: u64,
+    counted: Counted,
 }
 
 impl Sip {
     /// A client that asks `options` and counts in `tally`. Chance has made `draw`.
     pub fn new(options: &Options, draw: [u8; 16], tally: Arc<Tally>) -> Self {
-        Self { message: options.message(), draw, tally, recorded: 0 }
+        Self { message: options.message(), draw, tally, recorded: 0, counted: Counted::default() }
     }
 
     /// Octets of a request.
@@ -222,6 +223,7 @@ impl Wire for Sip {
         if let Some(place) = message.get_mut(sequence..sequence + DECIMALS) {
             place.copy_from_slice(&decimals(FIRST + (seq & ((1 << BITS) - 1)) as u32));
         }
+        self.counted.asked(seq);
         if flags.has(Flags::WARM_UP) {
             self.recorded = seq + 1;
         }
@@ -240,7 +242,7 @@ impl Wire for Sip {
             return Reading::Corrupt(Some(number));
         }
         let is_sound = response.status != DID_NOTHING;
-        if number >= self.recorded {
+        if number >= self.recorded && self.counted.first(number) {
             self.tally.count(Kind(response.status), is_sound, reply.len() as u64);
         }
         if is_sound { Reading::Reply(number) } else { Reading::Refused(number) }
@@ -464,6 +466,7 @@ mod tests {
             ("700 x", Reading::Stray),
             ("2000 x", Reading::Stray),
         ] {
+            client.prepare(&mut [], seq, Flags::NONE);
             assert_eq!(client.identify(answer(seq, status).as_bytes(), seq - 3), expected, "{status}");
         }
         let kinds: Vec<_> = tally.kinds().into_iter().map(|(kind, sound, _)| (Sip::kind(kind), sound)).collect();

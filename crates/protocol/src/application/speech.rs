@@ -25,6 +25,11 @@ pub trait Speech {
         false
     }
 
+    /// True where the server has said that it has no TLS to offer, and declines for it.
+    fn lacks_tls(&self) -> bool {
+        false
+    }
+
     /// The first octets behind the handshake of TLS that was asked for.
     fn secured(&self) -> Cow<'static, [u8]> {
         Cow::Borrowed(&[])
@@ -52,6 +57,11 @@ pub trait Speech {
     /// The most requests that the server takes at once on this connection; absent where it has said nothing of it.
     fn most_at_once(&self) -> Option<u32> {
         None
+    }
+
+    /// True where the latest reply says that this port speaks TLS, and the request came in clear.
+    fn is_told_of_tls(&self) -> bool {
+        false
     }
 
     /// Takes a part of `octets`, which come next on the connection, and returns its length and meaning. Taking none of

@@ -93,6 +93,14 @@ impl Speech for Talk {
         each!(self, speech => speech.asks_for_tls())
     }
 
+    fn is_told_of_tls(&self) -> bool {
+        each!(self, speech => speech.is_told_of_tls())
+    }
+
+    fn lacks_tls(&self) -> bool {
+        each!(self, speech => speech.lacks_tls())
+    }
+
     fn secured(&self) -> Cow<'static, [u8]> {
         each!(self, speech => speech.secured())
     }

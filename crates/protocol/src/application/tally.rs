@@ -1,7 +1,7 @@
 //! Counts of the replies of a connection by kind. Written by the one thread that reads them, read when it has ended.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use measure::unit::Nanos;
 
@@ -39,6 +39,10 @@ pub struct Tally {
     down: [AtomicU64; 3],
     /// The number of the first request that is recorded.
     recorded: AtomicU64,
+    /// The most requests that the server takes at once on a connection; 0: it has not said.
+    most_at_once: AtomicU64,
+    /// Set where a reply says that TLS is spoken at this port.
+    wants_tls: AtomicBool,
     /// The second after 1970 at which the first of the server's certificates ends; 0: not known.
     certified_until: AtomicU64,
     /// The first octets in the place of a reply that were none, in words.
@@ -114,6 +118,26 @@ impl Tally {
         self.unread.get().map(String::as_str)
     }
 
+    /// The server takes so many requests at once.
+    pub fn limited(&self, most: u32) {
+        self.most_at_once.store(u64::from(most), Ordering::Relaxed);
+    }
+
+    /// The most that it takes; absent where it has not said.
+    pub fn most_at_once(&self) -> Option<u64> {
+        Some(self.most_at_once.load(Ordering::Relaxed)).filter(|most| *most > 0)
+    }
+
+    /// A reply said that TLS is spoken at this port.
+    pub fn told_of_tls(&self) {
+        self.wants_tls.store(true, Ordering::Relaxed);
+    }
+
+    /// True where one did.
+    pub fn wants_tls(&self) -> bool {
+        self.wants_tls.load(Ordering::Relaxed)
+    }
+
     /// The connection was made anew.
     pub fn renewed(&self) {
         add(&self.renewals);
@@ -167,6 +191,39 @@ impl Tally {
     /// Replies of kinds beyond those that are told apart.
     pub fn others(&self) -> u64 {
         self.others.load(Ordering::Relaxed)
+    }
+}
+
+/// Requests whose reply is counted, by the low 16 bits of their numbers: what comes again for one is a copy.
+#[derive(Clone, Debug)]
+pub struct Counted(Box<[u64; 1 << 10]>);
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self(Box::new([0; 1 << 10]))
+    }
+}
+
+impl Counted {
+    /// Request `number` is sent: none of its replies is counted.
+    #[inline]
+    pub fn asked(&mut self, number: u64) {
+        let (word, bit) = Self::place(number);
+        self.0[word] &= !bit;
+    }
+
+    /// True of the first reply to request `number`, which is counted from here on.
+    #[inline]
+    pub fn first(&mut self, number: u64) -> bool {
+        let (word, bit) = Self::place(number);
+        let first = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        first
+    }
+
+    fn place(number: u64) -> (usize, u64) {
+        let low = usize::from(number as u16);
+        (low / 64, 1 << (low % 64))
     }
 }
 

@@ -222,10 +222,12 @@ fn who_is_not_believed_is_told_why() {
     let misnamed = TlsError::Misnamed { asked: "db2".into(), shown: vec!["db1".into()] };
     assert_eq!(refused(&good, "db2", &good.trust(), ""), misnamed);
     let over = World::new("db1", (2000, 2001));
-    assert!(matches!(refused(&over, "db1", &over.trust(), ""), TlsError::Untimely(when) if when.contains("days ago")));
+    assert!(
+        matches!(refused(&over, "db1", &over.trust(), ""), TlsError::Untimely { early: false, words } if words.contains("days ago"))
+    );
     let to_come = World::new("db1", (3990, 4000));
     assert!(
-        matches!(refused(&to_come, "db1", &to_come.trust(), ""), TlsError::Untimely(when) if when.contains("days"))
+        matches!(refused(&to_come, "db1", &to_come.trust(), ""), TlsError::Untimely { early: true, words } if words.contains("days"))
     );
     assert_eq!(refused(&good, "db1", &good.trust(), "h2"), TlsError::Alert("NoApplicationProtocol".into()));
     assert_eq!(refused(&good, "a b", &good.trust(), ""), TlsError::Unnameable);

@@ -15,7 +15,7 @@ use measure::verdict::Warning;
 
 use super::name;
 use crate::words::warning;
-use crate::{number, shell, words};
+use crate::{number, reach, shell, words};
 
 /// The answer: the time that an application meets, or as near as the host lets it be measured, and what was lost.
 pub fn answer(found: &LookDocument) -> String {
@@ -71,7 +71,36 @@ fn opening(look: &Look, reference: Believed) -> String {
 /// The request to a program at work, in brackets.
 fn request(leg: &Leg) -> String {
     let asked = leg.method.as_ref().and_then(|method| method.traffic.application());
-    asked.map_or_else(String::new, |asked| format!(" ({})", asked.request))
+    let reply = error_status(leg).map_or_else(String::new, |status| format!(", {status}"));
+    asked.map_or_else(String::new, |asked| format!(" ({}{reply})", asked.request))
+}
+
+/// The status of HTTP by which most requests of a row were in error.
+fn error_status(leg: &Leg) -> Option<u16> {
+    let is_web = matches!(leg.who, Who::Program { service: Service::Http | Service::Https });
+    let status = leg.reply.as_ref().filter(|_| is_web)?.parse().ok()?;
+    (400..600).contains(&status).then_some(status)
+}
+
+/// The words for rows whose replies are errors: `TCP :80 answers HEAD / by 405: …`.
+pub(super) fn errors(look: &Look) -> Vec<String> {
+    let told = look.legs.iter().filter_map(|leg| {
+        let status = error_status(leg)?;
+        let asked = leg.method.as_ref().and_then(|method| method.traffic.application())?;
+        let scheme = if leg.who == (Who::Program { service: Service::Https }) { "https" } else { "http" };
+        let port = leg.port.map_or_else(String::new, |port| format!(":{port}"));
+        let host = if look.host.contains(':') { format!("[{}]", look.host) } else { look.host.clone() };
+        let what = match status {
+            405 | 501 => "its time is that of the error, and GET may take another",
+            _ => "its time is that of the error, and another path may take another",
+        };
+        Some(format!(
+            "{} answers {} by status {status}: {what} → measure what clients ask: `sonde rtt {scheme}://{host}{port}/`",
+            name(leg),
+            asked.request
+        ))
+    });
+    told.collect()
 }
 
 /// Programs at work that were recognised, and could not be measured.
@@ -199,44 +228,54 @@ fn objection(look: &Look) -> Option<(&str, Says, usize)> {
 /// Handshakes without an answer for one with, from which a port that was open counts as one that accepts no more.
 const MOSTLY_LOST: u64 = 5;
 
-/// `. TCP :22, :443 accept connections, and nothing was asked there`: open ports at which no program is known, apart from those that stopped to accept.
+/// `. TCP :22, :443 accept connections, and nothing was asked there`: open ports at which no program is known, those with the same end together.
 fn open_ports(look: &Look) -> String {
-    let is_full = |port: u16| {
-        let mut handshakes =
-            look.legs.iter().filter(|leg| leg.carrier == Carrier::TcpConnect && leg.port == Some(port));
-        handshakes.any(|leg| leg.sums.lost >= MOSTLY_LOST * leg.sums.answered.max(1))
-    };
-    let open = |is_asked: bool, full: bool| {
-        let ports = look.addresses.iter().flat_map(|asked| &asked.ports);
-        let is = |port: &&PortFinding| {
-            let known = matches!(port.service, Some(ServiceFinding::Known { .. } | ServiceFinding::LeftAlone { .. }));
-            port.transport == Transport::Tcp
-                && port.verdict == Verdict::Open
-                && !known
-                && (full || port.service.is_some() == is_asked)
-                && is_full(port.port) == full
-        };
-        let mut ports: Vec<u16> = ports.filter(is).map(|port| port.port).collect();
-        ports.sort_unstable();
-        ports.dedup();
-        ports.iter().map(|port| format!(":{port}")).collect::<Vec<_>>()
-    };
-    let said = |ports: Vec<String>, what: &str| {
+    let mut ports: Vec<&PortFinding> = look.addresses.iter().flat_map(|asked| &asked.ports).collect();
+    ports.retain(|port| port.transport == Transport::Tcp && port.verdict == Verdict::Open);
+    ports.sort_unstable_by_key(|port| port.port);
+    ports.dedup_by_key(|port| port.port);
+    let mut ends: Vec<(String, Vec<String>)> = Vec::new();
+    for (port, end) in ports.into_iter().filter_map(|port| Some((port.port, unknown(look, port)?))) {
+        let port = format!(":{port}");
+        match ends.iter_mut().find(|(other, _)| *other == end) {
+            Some((_, ports)) => ports.push(port),
+            None => ends.push((end, vec![port])),
+        }
+    }
+    let told = ends.iter().map(|(end, ports)| {
         let accepts = if ports.len() == 1 { "accepts" } else { "accept" };
-        (!ports.is_empty()).then(|| format!(". TCP {} {accepts} connections, {what}", ports.join(", ")))
-    };
-    let full = Some(open(true, true)).filter(|ports| !ports.is_empty()).map(|ports| {
-        let ports = ports.join(", ");
-        format!(
-            ". TCP {ports}: connections were accepted at first, and hardly any later, as where a program hangs and its listen queue is full"
-        )
+        format!(". TCP {} {accepts} connections, {end}", ports.join(", "))
     });
-    let parts = [
-        said(open(false, false), "and nothing was asked there"),
-        said(open(true, false), "and no protocol was recognised there"),
-        full,
-    ];
-    parts.into_iter().flatten().collect()
+    told.collect()
+}
+
+/// The end of a question to a port that accepts connections; `None` where its program is known, or was left alone.
+fn unknown(look: &Look, port: &PortFinding) -> Option<String> {
+    let mut handshakes =
+        look.legs.iter().filter(|leg| leg.carrier == Carrier::TcpConnect && leg.port == Some(port.port));
+    let is_full = handshakes.any(|leg| leg.sums.lost >= MOSTLY_LOST * leg.sums.answered.max(1));
+    let end = match &port.service {
+        Some(ServiceFinding::Known { .. } | ServiceFinding::LeftAlone { .. }) => return None,
+        _ if is_full => {
+            "but hardly any after the first ones, as where a program hangs and its listen queue is full".to_owned()
+        }
+        None => "and nothing was asked there".to_owned(),
+        Some(ServiceFinding::Silent { asked, within_ns }) => {
+            let within = within_ns.map_or_else(|| "in time".to_owned(), |within| format!("within {within}"));
+            format!("and no answer came {within} (asked as {})", reach::names(asked))
+        }
+        Some(ServiceFinding::Closed { asked }) => {
+            format!("and closes them at a request (asked as {})", reach::names(asked))
+        }
+        Some(_) => "and no protocol was recognised there".to_owned(),
+    };
+    Some(end)
+}
+
+/// True where a port accepts connections and a question to it had no answer in time.
+fn has_silent_port(look: &Look) -> bool {
+    let mut ports = look.addresses.iter().flat_map(|asked| &asked.ports);
+    ports.any(|port| port.transport == Transport::Tcp && matches!(port.service, Some(ServiceFinding::Silent { .. })))
 }
 
 /// Ports whose connections were accepted and then reset without a word: `TCP :7663: connections are accepted and then reset …`.
@@ -370,7 +409,11 @@ pub(super) fn no_program(look: &Look) -> Option<String> {
                      open a port there for `sonde serve`, or name one that it lets pass (--port)"
                 ));
             }
-            let advice = "run `sonde serve` there (--key FILE or --open), or name a port and its program (--port)";
+            let advice = if has_silent_port(look) {
+                "repeat it: a program that is busy may answer later. Or ask it in its protocol and wait longer: `sonde rtt URL --timeout 10s`"
+            } else {
+                "run `sonde serve` there (--key FILE or --open), or name a port and its program (--port)"
+            };
             Some(format!("No program answered ({tcp}, {udp} ports){} → {advice}", open_ports(look)))
         }
         None if has_answered(look) => None,

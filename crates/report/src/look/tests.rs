@@ -338,6 +338,34 @@ fn ports_that_accept_are_told_where_no_program_was_measured() {
     found.look.addresses[0].ports[0].service = Some(ServiceFinding::Other { asked: vec![Service::Sonde] });
     let text = unbroken(&found);
     assert!(text.contains("TCP :7663 accepts connections, and no protocol was recognised there →"), "{text}");
+    let silent = ServiceFinding::Silent { asked: vec![Service::Redis], within_ns: Some(Nanos::millis(400)) };
+    found.look.addresses[0].ports[0].service = Some(silent);
+    let text = unbroken(&found);
+    let said = "TCP :7663 accepts connections, and no answer came within 400 ms (asked as Redis) →";
+    assert!(text.contains(said) && text.contains("may answer later") && !text.contains("sonde serve"), "{text}");
+    found.look.addresses[0].ports[0].service = Some(ServiceFinding::Closed { asked: vec![Service::Sonde] });
+    let text = unbroken(&found);
+    assert!(text.contains("TCP :7663 accepts connections, and closes them at a request (asked as sonde)"), "{text}");
+}
+
+#[test]
+fn a_program_that_answers_by_an_error_is_told() {
+    use measure::method::{Application, Asked};
+    let mut found = fixture::look();
+    let leg = found.look.legs.iter_mut().find(|leg| leg.who.is_program()).unwrap();
+    let request = "HEAD /".to_owned();
+    let application = Some(Application { protocol: "http".to_owned(), request, mix: None });
+    let method = Asked { carrier: Some(Carrier::Tcp), application, ..Asked::default() }.resolve().unwrap();
+    leg.who = measure::look::Who::Program { service: measure::reach::Service::Http };
+    (leg.method, leg.reply) = (Some(Box::new(method)), Some("405".to_owned()));
+    let text = unbroken(&found);
+    assert!(text.contains("answered by HTTP (HEAD /, 405)"), "{text}");
+    let said = "TCP :7663 answers HEAD / by status 405: its time is that of the error, and GET may take another →";
+    assert!(text.contains(said) && text.contains("`sonde rtt http://db1:7663/`"), "{text}");
+    for leg in &mut found.look.legs {
+        leg.reply = Some("200".to_owned());
+    }
+    assert!(!unbroken(&found).contains("status"), "{}", unbroken(&found));
 }
 
 #[test]

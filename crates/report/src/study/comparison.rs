@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 mod single;
 
 use self::single::Single;
-use super::{busy, failed, incomplete};
+use super::{busy, failed, incomplete, refusals};
 use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number::{self, absent};
 use crate::words;
@@ -41,6 +41,7 @@ pub fn render(page: &mut Page, study: &StudyDocument) {
     }
     incomplete(page, study, "");
     failed(page, study);
+    refusals(page, study);
     busy(page, study);
     for comparison in &study.comparisons {
         // Figures that lack the same thing are named together.

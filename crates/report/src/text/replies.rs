@@ -25,6 +25,11 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
         }
     };
     line(page, "replies", &said);
+    line(page, "", &errors(replies).into_iter().collect::<Vec<_>>());
+    let limit = replies
+        .most_at_once
+        .map(|most| format!("the server takes {} at once on a connection", number::count(most, "request", "requests")));
+    line(page, "limit", &limit.into_iter().collect::<Vec<_>>());
     if let Some(parts) = &replies.phases {
         phases(page, parts);
     }
@@ -63,6 +68,18 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
         let until = until.map_or_else(String::new, |date| format!(", certificate until {date}"));
         line(page, "TLS", &[format!("{version}{suite}{until}{resumed}{anybody}")]);
     }
+}
+
+/// The words for replies that all say that the request is in error, by a status of HTTP or SIP; `None` where there is another.
+fn errors(replies: &Replies) -> Option<String> {
+    let is_error = |name: &str| name.parse::<u16>().is_ok_and(|status| (400..600).contains(&status));
+    if replies.wants_tls {
+        return Some("this port speaks TLS, and the requests came in clear: ask by https://".to_owned());
+    }
+    // Where all are refusals, the answer says so.
+    let any = replies.others == 0 && replies.kinds.values().any(|kind| kind.answers);
+    let all = any && replies.kinds.keys().all(|name| is_error(name));
+    all.then(|| "each is an error: the times are those of errors".to_owned())
 }
 
 /// The parts of requests with a connection each, one row a part; what has too few values is left empty.
@@ -206,6 +223,24 @@ mod tests {
             "no class 3 requests ended too fast to be assigned to a class",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn replies_that_are_all_errors_are_told() {
+        let told = |kinds: &[&str], wants_tls| {
+            let mut replies = Replies { wants_tls, most_at_once: Some(4), ..Replies::default() };
+            for kind in kinds {
+                replies.add((*kind).to_owned(), true, 9);
+            }
+            let mut page = Page::new(Style { width: 80, ..Style::default() });
+            tell(&mut page, &replies);
+            page.finish().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(told(&["404", "500"], false).contains("each is an error: the times are those of errors"));
+        assert!(told(&["400"], true).contains("this port speaks TLS, and the requests came in clear"));
+        assert!(!told(&["404", "200"], false).contains("error"));
+        assert!(!told(&["NXDOMAIN"], false).contains("error"));
+        assert!(told(&["200"], false).contains("limit the server takes 4 requests at once on a connection"));
     }
 
     #[test]

@@ -7,7 +7,9 @@ use endpoint::error::{Cause, EndpointError, Step};
 use endpoint::syn::Kind;
 use protocol::irtt::opening::Refusal as IrttRefusal;
 use protocol::link::Fault;
+use protocol::native::stranger::Speaker;
 use protocol::stamp::PORT as STAMP;
+use protocol::tls::Alerted;
 use protocol::twamp::Refusal;
 use rustix::io::Errno;
 
@@ -19,6 +21,11 @@ use super::session::session;
 pub fn hint(error: &EndpointError) -> Option<String> {
     let text = match error.hint.as_deref() {
         Some(hint) => return known(hint),
+        None if let Step::OpenFurther { number, .. } = error.step => {
+            return limit(&error.step, &error.cause)
+                .map(str::to_owned)
+                .or_else(|| Some(further(number.saturating_sub(1), &error.cause)));
+        }
         None => limit(&error.step, &error.cause).or_else(|| {
             let rest = if own(&error.step) { here } else { there };
             rest(&error.step, &error.cause)
@@ -122,13 +129,17 @@ fn known(hint: &Hint) -> Option<String> {
             "name the certificate that signed it (--ca FILE). With --insecure it is not verified: anybody may answer then"
         }
         Hint::Misnamed => "name the host as its certificate does, or say that name by --tls-name",
-        Hint::Untimely => {
+        Hint::Untimely { early: false } => {
             "renew its certificate, or correct this host's clock. With --insecure it is not verified: anybody may answer then"
         }
-        Hint::Alert => {
-            "check that it speaks this protocol within TLS: https:// is HTTP/1.1, h2:// HTTP/2. It may also want a certificate of its clients"
+        Hint::Untimely { early: true } => {
+            "correct this host's clock (`date`), or let the server show a certificate that is valid already. With --insecure it is not verified: anybody may answer then"
         }
-        Hint::AnotherProgram => "check which program listens there: `sonde check HOST:PORT` names it",
+        Hint::Alert(alerted) => return Some(alert(*alerted).to_owned()),
+        Hint::NoTlsOffered => {
+            "turn TLS on there, or ask in clear (postgres://, mysql://): then anybody on the path can read the login"
+        }
+        Hint::AnotherProgram(speaker) => return Some(another(*speaker).to_owned()),
         Hint::NoTls => {
             "check the port: what listens there does not speak TLS. Without TLS: http://, redis://, dns+tcp://, mqtt://"
         }
@@ -145,6 +156,49 @@ fn known(hint: &Hint) -> Option<String> {
     };
     Some(text.to_owned())
 }
+
+fn alert(alerted: Alerted) -> &'static str {
+    match alerted {
+        Alerted::Version => "let the server speak TLS 1.2 or 1.3: older versions are not spoken here",
+        Alerted::Inside => {
+            "ask in the protocol that it speaks within TLS: https:// is HTTP/1.1, h2:// HTTP/2; by UDP h3:// is HTTP/3"
+        }
+        Alerted::ClientCertificate => {
+            "measure at a port that wants no certificate of its clients: this program has none to show"
+        }
+        Alerted::Name => "name the host as the server knows it: --tls-name NAME",
+        Alerted::Unclear => {
+            "read the server's log: it ended the handshake. It may want another name (--tls-name), another protocol within TLS or a certificate of its clients"
+        }
+    }
+}
+
+/// Advice where another program answers, which `speaker` says of itself.
+fn another(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::Http => "ask it as what it is, a web server: http://HOST:PORT/, or correct the port",
+        Speaker::Ssh => "ask it as what it is, an SSH server: ssh://HOST:PORT, or correct the port",
+        Speaker::Tls => "ask it within TLS (https://, rediss://, postgres+tls:// …), or correct the port",
+        _ => {
+            "correct the port, or the protocol. `sonde HOST --port PORT` asks in several, and names the one that it recognises"
+        }
+    }
+}
+
+/// Advice where a further session does not open, and the first did.
+fn further(before: u32, cause: &Cause) -> String {
+    let fewer = format!("use --connections {before}");
+    match cause {
+        Cause::Ungreeted(_) => format!("{fewer}, or wait longer (--timeout 30s). {LOOKS_UP}"),
+        Cause::Silence(_) | Cause::Unfinished(_) => {
+            format!("{fewer}, or wait longer (--timeout 30s): it may serve only so many at a time, or be busy")
+        }
+        _ => format!("use fewer --connections: it let {before} in, and no more at this moment"),
+    }
+}
+
+/// The usual reason for a late greeting.
+const LOOKS_UP: &str = "It may look up this host's name first, and its resolver may not answer: MySQL and MariaDB have skip_name_resolve against it, sshd has UseDNS";
 
 fn irtt(refusal: IrttRefusal) -> String {
     let text = match refusal {
@@ -273,6 +327,12 @@ fn here(step: &Step, cause: &Cause) -> Option<&'static str> {
     })
 }
 
+/// Advice where a connection was made, and a request on it has no answer.
+const SILENT: &str = "read the program's log: it may be busy, or wait for something else. `sonde HOST --port PORT` asks in other protocols. The path may lose large packets: `sonde check HOST:PORT` tests that";
+
+/// Advice where a connection was made, and the server has not said the first word.
+const UNGREETED: &str = "check the port: in this protocol the server speaks first. Or wait longer (--timeout 30s): it may look up this host's name first, and its resolver may not answer (MySQL, MariaDB: skip_name_resolve; sshd: UseDNS)";
+
 fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
     match (step, cause) {
         (_, Cause::Stopped) => None,
@@ -281,19 +341,26 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
             Some("start the program there, or correct the port")
         }
         (Step::Ask, Cause::Link(Fault::Closed)) => Some("read the program's log: it closed the connection"),
-        (Step::Ask, Cause::Silence(_)) => Some("check which program listens there: it was asked, and says nothing"),
+        (Step::ReachByQuic, Cause::System(error)) if error.kind() == io::ErrorKind::ConnectionRefused => Some(
+            "enable HTTP/3 there, or use https:// or h2://: nothing listens at this port over UDP, which QUIC needs",
+        ),
+        (Step::ReachByQuic, Cause::Silence(_)) => {
+            Some("enable HTTP/3 there, let UDP through the firewall, or use https:// or h2://: QUIC needs UDP")
+        }
+        (Step::Ask, Cause::Silence(_)) => Some(SILENT),
+        (Step::Ask, Cause::Ungreeted(_)) => Some(UNGREETED),
         (Step::Ask, Cause::Peer(_)) => {
             Some("read the program's log, or ask those who run it: it does not let this client in")
         }
-        (Step::Ask, Cause::Unfinished(_)) => {
-            Some("ask for something shorter, or wait longer (--timeout): it answers slowly, or the path is slow")
-        }
-        (Step::Secure, Cause::Unfinished(_)) => {
-            Some("try again: the program there or the path is slow, or stops in the middle of a TLS handshake")
-        }
-        (Step::Secure, Cause::Silence(_)) => {
-            Some("check that TLS is spoken at that port: it accepts connections, and does not answer a TLS hello")
-        }
+        (Step::Ask, Cause::Unfinished(_)) => Some(
+            "ask for something shorter, or wait longer (--timeout): the program or the path is slow. The path may lose large packets, too: `sonde check HOST:PORT` tests that",
+        ),
+        (Step::Secure, Cause::Unfinished(_)) => Some(
+            "try again: the program there or the path is slow, or stops in the middle of a TLS handshake. The path may lose large packets, too: `sonde check HOST:PORT` tests that",
+        ),
+        (Step::Secure, Cause::Silence(_)) => Some(
+            "check that TLS is spoken at that port: it accepts connections, and no answer to a TLS hello came. The path may lose large packets, too: `sonde check HOST:PORT` tests that",
+        ),
         // The session was agreed on at this very port.
         (Step::ConnectData, Cause::System(error)) if is_unanswered(error) => {
             Some("use --connections 1: a firewall or the server may limit how many connections one host makes")
@@ -347,6 +414,7 @@ fn network(error: &io::Error) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use measure::unit::Nanos;
     use test_case::test_case;
 
     use super::*;
@@ -364,6 +432,22 @@ mod tests {
     fn what_to_try_follows_from_step_and_cause(step: Step, errno: i32, part: &str) {
         let error = EndpointError::new(step, "10.0.0.2:7663", io::Error::from_raw_os_error(errno));
         let told = hint(&error).unwrap();
+        assert!(told.contains(part), "{told}");
+    }
+
+    #[test_case(Step::ReachByQuic, io::Error::from_raw_os_error(111).into(), "over UDP"; "nothing listens for QUIC")]
+    #[test_case(Step::Ask, Cause::Ungreeted(Nanos::secs(5)), "skip_name_resolve"; "a greeting that is late")]
+    #[test_case(Step::Ask, Cause::Silence(Nanos::secs(5)), "`sonde check HOST:PORT` tests that"; "a reply that does not come")]
+    fn programs_at_work_are_advised_by_what_came(step: Step, cause: Cause, part: &str) {
+        let told = hint(&EndpointError::new(step, "db1", cause)).unwrap();
+        assert!(told.contains(part), "{told}");
+    }
+
+    #[test_case(Cause::Ungreeted(Nanos::secs(5)), "use --connections 2, or wait longer"; "a late greeting")]
+    #[test_case(Cause::Peer("sorry, too many clients already".into()), "it let 2 in"; "a limit")]
+    #[test_case(io::Error::from_raw_os_error(24).into(), "ulimit -Hn"; "a limit of our own")]
+    fn a_further_session_is_advised_as_that(cause: Cause, part: &str) {
+        let told = hint(&EndpointError::new(Step::OpenFurther { number: 3, of: 9 }, "db1", cause)).unwrap();
         assert!(told.contains(part), "{told}");
     }
 

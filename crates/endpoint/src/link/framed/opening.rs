@@ -27,19 +27,24 @@ impl<S: Speech> Framed<S> {
             self.stamping = Stamping::prepare(self.socket.as_fd());
         }
         self.speech.begin();
-        let peer = self.door.peer;
         if !self.speech.asks_for_tls() {
             self.secure()?;
         }
         let opening = self.speech.opening();
         let says = !opening.is_empty() || !self.speech.is_open();
-        self.say(&opening).map_err(|trouble| trouble.told(peer))?;
-        self.within_patience(PATIENCE, |link| {
+        self.say(&opening).map_err(|trouble| self.told(trouble))?;
+        let heard = self.within_patience(self.door.patience, |link| {
             if link.speech.is_open() {
                 return Ok(Some(says));
             }
             link.look(RecvFlags::empty())?;
             link.flush_now().map(|_| None)
+        });
+        heard.map_err(|error| match error.cause {
+            Cause::Silence(patience) if opening.is_empty() => {
+                EndpointError { cause: Cause::Ungreeted(patience), ..error }
+            }
+            _ => error,
         })
     }
 
@@ -97,7 +102,7 @@ impl<S: Speech> Framed<S> {
                     return Err(EndpointError::new(Step::Ask, peer, cause));
                 }
                 Ok(None) => {}
-                Err(trouble) => return Err(trouble.told(peer)),
+                Err(trouble) => return Err(self.told(trouble)),
             }
         }
     }
@@ -243,7 +248,7 @@ pub(super) fn connect(door: &Door) -> Result<Socket, EndpointError> {
 pub(in crate::link) fn unmade(error: &EndpointError) -> Result<(), Fault> {
     const OURS: [Errno; 4] = [Errno::ADDRNOTAVAIL, Errno::MFILE, Errno::NFILE, Errno::NOBUFS];
     match &error.cause {
-        Cause::Silence(_) | Cause::Elsewhere(_) | Cause::Unfinished(_) | Cause::Stopped => Ok(()),
+        Cause::Silence(_) | Cause::Ungreeted(_) | Cause::Elsewhere(_) | Cause::Unfinished(_) | Cause::Stopped => Ok(()),
         Cause::System(error) if OURS.iter().any(|ours| error.raw_os_error() == Some(ours.raw_os_error())) => {
             Err(Fault::SendFailed(error.raw_os_error().unwrap_or_default()))
         }

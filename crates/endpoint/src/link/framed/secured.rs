@@ -6,7 +6,7 @@ use std::ops::Range;
 use measure::unit::Instant;
 use protocol::tls::handshake::Handshake;
 use protocol::tls::record::{Came, HEADER, LONGEST, Session};
-use protocol::tls::{Facts, Terms, TlsError};
+use protocol::tls::{Alerted, Facts, Terms, TlsError};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
@@ -187,8 +187,8 @@ pub fn told(error: &TlsError, peer: SocketAddr) -> EndpointError {
     let hint = match error {
         TlsError::Untrusted | TlsError::NoRoots => Some(Hint::Untrusted),
         TlsError::Misnamed { .. } => Some(Hint::Misnamed),
-        TlsError::Untimely(_) => Some(Hint::Untimely),
-        TlsError::Alert(_) => Some(Hint::Alert),
+        TlsError::Untimely { early, .. } => Some(Hint::Untimely { early: *early }),
+        TlsError::Alert(name) => Some(Hint::Alert(Alerted::of(name))),
         TlsError::Foreign => Some(Hint::NoTls),
         _ => None,
     };

@@ -42,6 +42,7 @@ pub(in crate::look) fn with_losses(carrier: Carrier, times: &[Option<u64>]) -> L
         sums: course.sums(),
         peer_ns: None,
         ttl: None,
+        reply: None,
         dark: None,
         exchanges,
     }

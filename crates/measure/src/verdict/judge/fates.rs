@@ -14,8 +14,8 @@ use crate::verdict::lost::LeavesBy;
 use crate::verdict::refused::RefusedBy;
 use crate::verdict::threshold::{FEWEST_RETRANSMITTED, LARGE, RETRANSMITTED};
 
-/// A time without replies explains the losses where at least this share of them left in it.
-const DARK_EXPLAINS: f64 = 0.9;
+/// What became of some of the requests without a reply explains all of them where it is of at least this share.
+const EXPLAINS: f64 = 0.9;
 /// Share of the time from which waits for lost replies are reported.
 const WAITED: f64 = 0.01;
 
@@ -30,11 +30,7 @@ pub(super) fn fates(
     let gone = counts.missing();
     // Its warm-up's are among them.
     let dropped_there = outcome.loss.peer_dropped.map(|dropped| dropped.min(gone)).filter(|dropped| *dropped > 0);
-    // Losses within a dark period are reported as that, and those that came from elsewhere as such.
-    let in_the_dark = outcome.dark.is_some_and(|dark| dark.unanswered as f64 >= DARK_EXPLAINS * gone as f64);
-    let elsewhere = outcome.loss.peer_elsewhere.unwrap_or(0);
-    let by_another = elsewhere > 0 && elsewhere as f64 >= DARK_EXPLAINS * gone as f64;
-    let lost = (gone > 0 && !in_the_dark && !by_another).then_some(Warning::Lost {
+    let lost = (gone > 0 && !is_told_otherwise(outcome)).then_some(Warning::Lost {
         count: gone,
         sent: sent(counts),
         dropped_by_us: dropped(&outcome.sockets),
@@ -47,9 +43,21 @@ pub(super) fn fates(
     let again = SentAgain::by(&outcome.sockets);
     let explained = outcome.dark.is_some_and(|dark| again.segments <= backed_off(&dark, outcome.sockets.len()));
     let again = retransmitted(again, counts.messages_sent()).filter(|_| !explained);
-    let odd = [corrupt(outcome), unasked(counts, method).or_else(|| altered(counts))];
-    let rebound = (elsewhere > 0).then_some(Warning::Rebound { count: elsewhere, sent: Some(counts.messages_sent()) });
-    [rebound, dark, failed, refused(outcome, method, ours), lost, again].into_iter().chain(odd).flatten()
+    let elsewhere = outcome.loss.peer_elsewhere.filter(|count| *count > 0);
+    let rebound = elsewhere.map(|count| Warning::Rebound { count, sent: Some(counts.messages_sent()) });
+    let strange = unasked(counts, method).or_else(|| altered(counts)).or_else(|| strange(counts, method));
+    [rebound, dark, failed, refused(outcome, method, ours), lost, again, corrupt(outcome), strange]
+        .into_iter()
+        .flatten()
+}
+
+/// True where nearly all requests without a reply are told of by what became of them: nothing came back for a while, they came from another port
+/// than their flow, or met a closed port, for hosts limit the errors that they send.
+fn is_told_otherwise(outcome: &Outcome) -> bool {
+    let nearly_all = |count: u64| count > 0 && count as f64 >= EXPLAINS * outcome.counts.missing() as f64;
+    nearly_all(outcome.dark.map_or(0, |dark| dark.unanswered))
+        || nearly_all(outcome.loss.peer_elsewhere.unwrap_or(0))
+        || outcome.counts.refused > 0 && outcome.counts.answered == 0 && nothing_listens(outcome)
 }
 
 /// Warns where something came that is no reply to its request.
@@ -62,7 +70,19 @@ fn corrupt(outcome: &Outcome) -> Option<Warning> {
 /// Warns where a program sent replies over TCP that nobody asked for: nobody else can have, and those without a number answer by their order.
 fn unasked(counts: &Counts, method: &Method) -> Option<Warning> {
     let by_order = method.traffic.application().is_some() && method.traffic.carrier() == Carrier::Tcp;
-    (by_order && counts.strays > 0).then_some(Warning::Unasked { count: counts.strays })
+    (by_order && counts.strays > 0).then_some(Warning::Unasked { count: counts.strays, over_udp: false })
+}
+
+/// Datagrams that answer no request, for one request, from which they are many; and the fewest that are.
+const MANY_STRAYS: (f64, u64) = (0.01, 10);
+
+/// Warns where many datagrams came to the port of a program's client and answer no request: a reply of DNS or NTP carries what its request had.
+fn strange(counts: &Counts, method: &Method) -> Option<Warning> {
+    let marked = method.traffic.application().is_some_and(|asked| ["dns", "ntp"].contains(&&*asked.protocol));
+    let over_udp = marked && method.traffic.carrier() == Carrier::Udp;
+    let (share, fewest) = MANY_STRAYS;
+    let many = counts.strays >= fewest && counts.strays as f64 >= share * sent(counts) as f64;
+    (over_udp && many).then_some(Warning::Unasked { count: counts.strays, over_udp: true })
 }
 
 /// Shortest wait before Linux's TCP sends again (`TCP_RTO_MIN`).
@@ -154,7 +174,7 @@ pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<
     let full = outcome.loss.peer_dropped.unwrap_or_else(of_host);
     let dropped_by_peer = Some(full.min(count)).filter(|dropped| *dropped > 0);
     let sent = outcome.counts.messages_sent();
-    let in_the_dark = outcome.dark.is_some_and(|dark| dark.unanswered as f64 >= DARK_EXPLAINS * count as f64);
+    let in_the_dark = outcome.dark.is_some_and(|dark| dark.unanswered as f64 >= EXPLAINS * count as f64);
     (method.traffic.load().is_some() && !in_the_dark).then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
 }
 
@@ -206,10 +226,12 @@ fn nothing_listens(outcome: &Outcome) -> bool {
 /// The program, where its replies say as often as requests were refused that it did nothing. A late reply and a copy are counted among the
 /// replies and are no refused request: with those it is not to be told who refused. `None`: no reply says so.
 fn said(outcome: &Outcome) -> Option<RefusedBy> {
-    let kinds = outcome.replies.iter().flat_map(|replies| replies.kinds.values());
-    let said: u64 = kinds.filter(|kind| !kind.answers).map(|kind| kind.count).sum();
+    let kinds = outcome.replies.iter().flat_map(|replies| &replies.kinds);
+    let refusals: Vec<_> = kinds.filter(|(_, kind)| !kind.answers && kind.count > 0).collect();
+    let said: u64 = refusals.iter().map(|(_, kind)| kind.count).sum();
     let counts = &outcome.counts;
-    let by = if said == counts.refused { RefusedBy::Program } else { RefusedBy::Unknown };
+    let program = RefusedBy::program(refusals.iter().map(|(name, _)| name.as_str()));
+    let by = if said == counts.refused { program } else { RefusedBy::Unknown };
     let plain = counts.late == 0 && counts.duplicated == 0;
     (said > 0).then_some(if plain { by } else { RefusedBy::Unknown })
 }
@@ -404,18 +426,20 @@ mod tests {
 
     #[test]
     fn replies_that_nobody_asked_for_are_told_of_a_program_over_tcp() {
-        let told = |carrier, asked: bool, strays| {
+        let told = |carrier, asked: &str, strays| {
             let counts = Counts { scheduled: 20, answered: 20, strays, ..Counts::default() };
             let (outcome, _) = run(counts, carrier);
-            let application = Application { protocol: "http".into(), request: "GET /".into(), mix: None };
-            let application = asked.then_some(application);
+            let application = Application { protocol: asked.into(), request: "GET /".into(), mix: None };
+            let application = Some(application).filter(|_| !asked.is_empty());
             let method = Asked { carrier: Some(carrier), application, ..Asked::default() }.resolve().unwrap();
             fates(&outcome, &method, None).collect::<Vec<_>>()
         };
-        assert_eq!(told(Carrier::Tcp, true, 19), [Warning::Unasked { count: 19 }]);
-        assert_eq!(told(Carrier::Tcp, true, 0), []);
-        assert_eq!(told(Carrier::Udp, true, 19), [], "anybody may have sent a datagram");
-        assert_eq!(told(Carrier::Tcp, false, 19), []);
+        assert_eq!(told(Carrier::Tcp, "http", 19), [Warning::Unasked { count: 19, over_udp: false }]);
+        assert_eq!(told(Carrier::Tcp, "http", 0), []);
+        assert_eq!(told(Carrier::Udp, "dns", 19), [Warning::Unasked { count: 19, over_udp: true }]);
+        assert_eq!(told(Carrier::Udp, "dns", 9), [], "anybody may have sent some datagrams");
+        assert_eq!(told(Carrier::Udp, "sip", 19), [], "provisional responses");
+        assert_eq!(told(Carrier::Tcp, "", 19), []);
     }
 
     #[test_case(&[("port unreachable", 7)], RefusedBy::PortUnreachable; "each, and those of the warm-up")]
@@ -435,6 +459,20 @@ mod tests {
             refused(&outcome, &method, Some(&ours)),
             Some(Warning::Refused { count: 5, sent: 5, carrier: Carrier::Udp, by })
         );
+    }
+
+    /// A host sends only some errors a second: what went without one met the same closed port, and no program has a log of it.
+    #[test]
+    fn requests_without_an_error_at_a_closed_port_are_not_told_apart() {
+        let lost = |answered| {
+            let counts = Counts { scheduled: 8 + answered, refused: 6, lost: 2, answered, ..Counts::default() };
+            let (mut outcome, method) = run(counts, Carrier::Udp);
+            let icmp_errors = [("port unreachable".to_owned(), 6)].into();
+            outcome.sockets = vec![SocketFacts { icmp_errors, ..SocketFacts::default() }];
+            fates(&outcome, &method, None).map(|warning| warning.kind()).collect::<Vec<_>>()
+        };
+        assert_eq!(lost(0), ["refused"]);
+        assert_eq!(lost(9), ["refused", "lost"], "the program was there for a while");
     }
 
     #[test]
@@ -545,7 +583,7 @@ mod tests {
         assert_eq!(refused_by(5, carrier, false, Some(&ours)), by);
     }
 
-    #[test_case(5, Counts { refused: 5, ..Counts::default() }, Some(RefusedBy::Program); "each")]
+    #[test_case(5, Counts { refused: 5, ..Counts::default() }, Some(RefusedBy::Unavailable); "each")]
     #[test_case(4, Counts { refused: 5, ..Counts::default() }, Some(RefusedBy::Unknown); "some, and something else")]
     #[test_case(5, Counts { refused: 5, late: 1, ..Counts::default() }, Some(RefusedBy::Unknown); "a late one may be among them")]
     #[test_case(5, Counts { refused: 5, duplicated: 1, ..Counts::default() }, Some(RefusedBy::Unknown); "a copy may be among them")]

@@ -104,6 +104,21 @@ fn too_few_runs_and_too_short_ones_say_what_it_takes() {
 }
 
 #[test]
+fn refusals_of_a_side_are_told_with_what_they_cost() {
+    let mut found = mixed();
+    let of_second = found.trials.iter_mut().filter(|trial| trial.setting == 1);
+    for (trial, refused) in of_second.zip([90_000_u64, 10, 10]) {
+        let outcome = trial.record.as_mut().unwrap().outcome.as_mut().unwrap();
+        outcome.counts.scheduled = outcome.counts.answered + refused;
+        outcome.counts.refused = refused;
+        outcome.replies.get_or_insert_default().add("429".to_owned(), false, refused);
+    }
+    let flat = study::render(&found, &Style::default()).split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "requests were refused (reply 429), in 3 of 7 trials. 1 trial has no p50, because too few";
+    assert!(flat.contains("! B: 90 020 of ") && flat.contains(said), "{flat}");
+}
+
+#[test]
 fn what_cannot_be_compared_says_why_and_what_is_missing_stands_in_the_answer() {
     let mut found = mixed();
     found.trials.truncate(13);

@@ -56,6 +56,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::Corrupt { .. } => {
             "check that port and protocol fit the peer; captures of both hosts show where the bytes change"
         }
+        Warning::Unasked { over_udp: true, .. } => {
+            "capture them (`tcpdump`): a box or a server that answers twice, or a host that forges replies, shows by its address and TTL"
+        }
         Warning::Unasked { .. } => {
             "look for a server or a proxy that answers twice: read its log, or capture its packets"
         }

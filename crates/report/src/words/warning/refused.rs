@@ -9,6 +9,19 @@ pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
         (RefusedBy::Program, _) => {
             "its replies say why: what is asked with (path, name, login), a limit of requests, or a program behind it that fails"
         }
+        (RefusedBy::Upstream, _) => {
+            "look at what it asks in its turn: the backend of a proxy, the servers above a resolver, or the data of its zone. The path to itself works"
+        }
+        (RefusedBy::Unavailable, _) => {
+            "read the log of the program, and of its proxy: it is full or limits requests, shuts down, or has no backend that works"
+        }
+        (RefusedBy::Limited, _) => "ask more rarely (--every, --rate), or raise the limit of this client there",
+        (RefusedBy::NotReady, _) => {
+            "wait, and read its log: it runs, and loads its data, is kept by a script, or has lost the server that it copies from"
+        }
+        (RefusedBy::Denied, _) => {
+            "let this host in there (access list, protected mode), or ask a server that serves it"
+        }
         (RefusedBy::OurKernel, _) => {
             "check that the link is up and leads there (`ip route get`, `ip neigh`), and the local firewall"
         }

@@ -159,7 +159,14 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "{corrupt} of {of} requests got an answer that is no reply to them")?;
             seen.as_ref().map_or(Ok(()), |seen| write!(f, ". The first: {seen}"))
         }
-        Warning::Unasked { count } => {
+        Warning::Unasked { count, over_udp: true } => {
+            let messages = crate::number::count(*count, "datagram", "datagrams");
+            write!(
+                f,
+                "{messages} came that answer no request, with another ID or another question. Anybody can send datagrams: the times are those of replies that fit"
+            )
+        }
+        Warning::Unasked { count, over_udp: false } => {
             let replies = crate::number::count(*count, "reply", "replies");
             write!(
                 f,
@@ -209,7 +216,8 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(
                 f,
                 "{refused} of {of} requests were refused: the peer's host reports that nothing listens on this port (ICMP port unreachable)"
-            )
+            )?;
+            f.write_str(if count < sent { ". Hosts limit such errors: others may have met the same" } else { "" })
         }
         Warning::Refused { count, sent, carrier, by } => {
             let what = if *carrier == Carrier::TcpConnect { "handshakes" } else { "requests" };
@@ -219,7 +227,12 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 RefusedBy::IcmpError => " by an ICMP error (destination unreachable)",
                 RefusedBy::HopLimit => " by an ICMP error (hop limit exceeded)",
                 RefusedBy::OurKernel => " by this host's kernel (destination unreachable)",
-                RefusedBy::Program => " by the program",
+                RefusedBy::Program
+                | RefusedBy::Upstream
+                | RefusedBy::Unavailable
+                | RefusedBy::Limited
+                | RefusedBy::NotReady
+                | RefusedBy::Denied => " by the program",
                 RefusedBy::Ended => ": their connection ended, or no new one was opened",
                 RefusedBy::Closed => ": the server, or a proxy, closed their connection without a reply",
                 RefusedBy::Cut => ": their connection ended in the middle of the reply",

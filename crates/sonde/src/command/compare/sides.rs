@@ -43,9 +43,9 @@ pub fn read(texts: &[String], common: Option<&Words>) -> Result<Vec<Side>, Failu
 fn one(text: &str, common: Option<&Words>) -> Result<Side, Failure> {
     let files: Vec<PathBuf> = text.split(',').map(PathBuf::from).collect();
     if !files.iter().all(|file| file.exists()) {
-        // A path that is not there must not be asked for as a host.
+        // A path that is not there must not be asked for as a host; a URL is one that is asked.
         let missing = files.iter().find(|file| !file.exists() && looks_like_file(file));
-        if let Some(missing) = missing.filter(|_| !text.contains(char::is_whitespace)) {
+        if let Some(missing) = missing.filter(|_| !text.contains(char::is_whitespace) && !text.contains("://")) {
             let name = missing.display().to_string();
             return Err(Failure::usage(format!("{name}: there is no such file")).about(name));
         }
@@ -141,6 +141,14 @@ mod tests {
             })
             .collect();
         assert_eq!(told, ["rtt db1 --icmp --every 1ms", "rtt db2 --udp --every 1ms"]);
+    }
+
+    #[test]
+    fn urls_are_asked() {
+        let urls = ["http://db1:8001/", "http://db2/a,b.json"].map(str::to_owned);
+        let sides = read(&urls, None).unwrap();
+        let live = |side: &Side| if let Side::Live(words) = side { words.words().join(" ") } else { String::new() };
+        assert_eq!(sides.iter().map(live).collect::<Vec<_>>(), ["rtt http://db1:8001/", "rtt http://db2/a,b.json"]);
     }
 
     #[test]

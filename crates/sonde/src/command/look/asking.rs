@@ -10,6 +10,7 @@ use endpoint::stop::Stop;
 use measure::event::{Event, Exchange};
 use measure::look::Who;
 use measure::method::{Asked, Carrier, Far, Method, Schedule, Stop as End};
+use measure::outcome::replies::Replies;
 use measure::reach::Service;
 use measure::unit::{Bytes, Nanos};
 use measure::verdict::Warning;
@@ -47,6 +48,8 @@ pub struct Told {
     pub peer: Option<Nanos>,
     /// The rest of the time to live of our packets.
     pub ttl: Option<u8>,
+    /// The kind of reply that came most often.
+    pub reply: Option<String>,
     /// The hosts' effects on it.
     pub machines: Vec<Warning>,
     /// Segments that our TCP sent again.
@@ -171,8 +174,11 @@ fn ask_until(
             let held = held.and_then(|held| u64::try_from(held).ok()).map(Nanos);
             let split = found.split.and_then(|split| split.peer_ns);
             let machines = judge::machines(method, Some(&found.ours), found.theirs.as_ref(), Some(way.to.ip()));
+            let ranked = found.replies.as_ref().map(Replies::ranked);
+            let reply = ranked.and_then(|ranked| ranked.first().map(|(name, _)| (*name).to_owned()));
             Ok(Told {
                 peer: split.or(held),
+                reply,
                 ttl: found.one_way.and_then(|one_way| one_way.time_to_live),
                 machines,
                 again: SentAgain::by(&found.sockets),

@@ -263,7 +263,8 @@ impl Track {
                 let (peer, ttl) = (told.peer.or(self.told.peer), told.ttl.or(self.told.ttl));
                 let machines = self.told.machines.drain(..).chain(told.machines).collect();
                 let again = self.told.again.and(told.again);
-                self.told = Told { peer, ttl, machines, again };
+                let reply = told.reply.or(self.told.reply.take());
+                self.told = Told { peer, ttl, reply, machines, again };
             }
             Err(why) => self.trouble = Some(why),
         }
@@ -281,6 +282,7 @@ impl Track {
             sums: if course.ended() > 0 { course.sums() } else { Sums::default() },
             peer_ns: told.peer,
             ttl: told.ttl,
+            reply: told.reply.clone(),
             dark,
             exchanges: course.exchanges(),
         }

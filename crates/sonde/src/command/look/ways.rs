@@ -154,7 +154,9 @@ impl Found<'_> {
         let services = match found {
             Some(ServiceFinding::Known { service, .. }) => vec![*service],
             Some(
-                ServiceFinding::Silent { asked } | ServiceFinding::Closed { asked } | ServiceFinding::Reset { asked },
+                ServiceFinding::Silent { asked, .. }
+                | ServiceFinding::Closed { asked }
+                | ServiceFinding::Reset { asked },
             ) => asked.clone(),
             // It spoke, and as none of those that were asked for.
             Some(ServiceFinding::Other { .. }) => Vec::new(),
@@ -300,7 +302,7 @@ mod tests {
             (5_000, Some(known(Service::Ssh))),
             (3_306, Some(ServiceFinding::Closed { asked: vec![Service::Mysql] })),
             (3_306, None),
-            (22, Some(ServiceFinding::Silent { asked: vec![Service::Ssh] })),
+            (22, Some(ServiceFinding::Silent { asked: vec![Service::Ssh], within_ns: None })),
         ] {
             let way = handshake(port, service);
             assert!(way.trouble.as_ref().is_some_and(|why| why.contains("shuts out hosts")), "{way:?}");

@@ -91,6 +91,7 @@ fn no_more_are_out_than_the_server_takes(words: &[&str]) {
     let url = format!("h2c://127.0.0.1:{}/", server.port);
     let (record, code) = measured(&[&[&url[..], "-c", "41", "--warm-up", "0", "--timeout", "60s"], words].concat());
     assert_eq!((count(&record, "answered"), kind(&record, "200"), code), (41, 41, Some(0)), "{}", brief(&record));
+    assert_eq!(record["outcome"]["replies"]["most_at_once"], MOST, "{}", brief(&record));
     let most = server.most_seen.load(Ordering::Relaxed);
     assert!((2..=MOST).contains(&most), "{most}");
 }

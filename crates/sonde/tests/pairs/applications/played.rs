@@ -259,6 +259,66 @@ fn a_server_that_answers_twice_is_told(requests: u64, how: &[&str], least: u64) 
     assert_eq!(warning(&record, "unasked")["count"], strays);
 }
 
+/// A server of DNS on a port of its own: `answers` says what goes back for a question, and by which of the two sockets.
+fn dns(answers: impl Fn(&[u8]) -> Vec<(bool, Vec<u8>)> + Send + 'static) -> (u16, u16) {
+    let [asked, other] = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let ports = [&asked, &other].map(|socket| socket.local_addr().unwrap().port());
+    thread::spawn(move || {
+        let mut question = [0; 512];
+        while let Ok((length, client)) = asked.recv_from(&mut question) {
+            for (by_other, answer) in answers(&question[..length]) {
+                let by = if by_other { &other } else { &asked };
+                let _sent = by.send_to(&answer, client);
+            }
+        }
+    });
+    (ports[0], ports[1])
+}
+
+/// The answer to `question` that there is no record, with its number moved on by `away`.
+fn no_data(question: &[u8], away: u8) -> Vec<u8> {
+    let mut answer = question.to_vec();
+    answer[1] = answer[1].wrapping_add(away);
+    (answer[2], answer[3]) = (0x81, 0x80);
+    answer
+}
+
+/// Answers from another port of the same address are no silence: programs do not hear them either.
+#[test]
+fn a_server_that_answers_from_another_port_is_told() {
+    let (asked, other) = dns(|question| vec![(true, no_data(question, 0))]);
+    let url = format!("dns://127.0.0.1:{asked}/ok.test");
+    let said = refused(&[&url, "-c", "2", "--timeout", "200ms"]);
+    assert!(said.contains(&format!("127.0.0.1:{other} answered instead")), "{said}");
+}
+
+/// Copies are no further replies, and many answers to no question are told.
+#[test]
+fn answers_of_dns_that_nobody_asked_for_are_told_and_copies_counted_once() {
+    let (port, _) = dns(|question| {
+        let answer = no_data(question, 0);
+        vec![(false, no_data(question, 99)), (false, answer.clone()), (false, answer)]
+    });
+    let url = format!("dns://127.0.0.1:{port}/ok.test");
+    let (record, _) = measured(&[&url, "-c", "40", "--warm-up", "0"]);
+    assert_eq!((count(&record, "answered"), kind(&record, "NOERROR")), (40, 40), "{}", brief(&record));
+    assert!(count(&record, "duplicated") >= 30, "{}", brief(&record));
+    let told = warning(&record, "unasked");
+    assert_eq!((&told["count"], &told["over_udp"]), (&record["outcome"]["counts"]["strays"], &true.into()));
+}
+
+/// The port speaks TLS, and says so to who does not.
+#[test]
+fn a_request_in_clear_to_a_server_of_https_is_told() {
+    let (url, _) = server("http", |mut stream| {
+        request(&mut stream)?;
+        let says = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+        stream.write_all(says)
+    });
+    let (record, _) = measured(&[&url, "-c", "5"]);
+    assert_eq!(record["outcome"]["replies"]["wants_tls"], true, "{}", brief(&record));
+}
+
 /// A port on which nobody listens is told as that, and neither as a filter's work nor as that of this host's kernel.
 #[test]
 fn a_port_of_datagrams_on_which_nothing_listens_is_told() {
@@ -271,7 +331,7 @@ fn a_port_of_datagrams_on_which_nothing_listens_is_told() {
     }
 }
 
-#[test_case(b"SSH-2.0-OpenSSH_9.2p1\r\n", "the reply is none of HTTP/1"; "another program")]
+#[test_case(b"SSH-2.0-OpenSSH_9.2p1\r\n", "the reply is none of HTTP/1: \"SSH-2.0-OpenSSH_9.2p1\""; "another program")]
 #[test_case(b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", "contradicts itself"; "two lengths")]
 #[test_case(b"", "closed the connection"; "nothing, and an end")]
 fn what_is_no_answer_at_all_is_said_before_anything_is_measured(says: &'static [u8], told: &str) {
@@ -281,6 +341,29 @@ fn what_is_no_answer_at_all_is_said_before_anything_is_measured(says: &'static [
     });
     let said = refused(&[&url, "-c", "5"]);
     assert!(said.contains(told), "{said}");
+}
+
+/// A program that answers on one session and not on the next is not said to be silent, or to let nobody in.
+#[test_case(b"-ERR 'maximum connections exceeded'\r\n", "maximum connections exceeded", "let 2 in"; "it lets in no more")]
+#[test_case(b"", "no greeting within 5", "--connections 2, or wait longer"; "its greeting is late")]
+fn a_further_session_that_does_not_open_is_told_as_that(says: &'static [u8], cause: &str, advice: &str) {
+    let session = AtomicU64::new(0);
+    let (url, _) = server("nats", move |mut stream| {
+        if session.fetch_add(1, Ordering::SeqCst) >= 2 {
+            stream.write_all(says)?;
+            return stream.read(&mut [0; 9]).map(drop);
+        }
+        stream.write_all(b"INFO {}\r\n")?;
+        let mut said = [0; 999];
+        while stream.read(&mut said)? > 0 {
+            stream.write_all(b"PONG\r\n")?;
+        }
+        Ok(())
+    });
+    let said = refused(&[&url, "--connections", "3"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("cannot open session 3 of 3 (the program answered on the first)"), "{said}");
+    assert!(said.contains(cause) && said.contains(advice), "{said}");
+    assert!(!said.contains("says nothing") && !said.contains("does not let"), "{said}");
 }
 
 /// A reply that has begun is no silence, and what may help against it is another thing.
@@ -293,6 +376,7 @@ fn a_reply_that_does_not_end_is_told_as_begun() {
     });
     let said = refused(&[&url]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("its answer was still incomplete after 5") && said.contains("(--timeout)"), "{said}");
+    assert!(said.contains("large packets"), "{said}");
 }
 
 /// A server that says what nobody asked for without end, in the middle, keeps nobody from ending in time.

@@ -151,7 +151,7 @@ fn a_postgres_without_tls_is_told_nothing_in_clear() {
     let Some((server, _)) = real::postgres(&[]) else { return };
     let url = format!("postgres+tls://sonde@127.0.0.1:{}/postgres", server.port);
     let told = refused(&[&url, "--insecure"]);
-    assert!(told.contains("offers no TLS"), "{told}");
+    assert!(told.contains("offers no TLS") && told.contains("ask in clear"), "{told}");
 }
 
 #[test]
@@ -231,6 +231,7 @@ fn played(words: &'static [u8], ends: bool) -> u16 {
 #[test_case(b"-ERR unknown command\r\n", false, "does not speak TLS"; "it is no TLS")]
 #[test_case(b"\x15\x03\x03\x00\x02\x02\x28", true, "ends TLS with the alert HandshakeFailure"; "it refuses")]
 #[test_case(b"\x15\x03\x03\x00\x02\x02\x78", true, "ends TLS with the alert NoApplicationProtocol"; "it speaks another protocol")]
+#[test_case(b"\x15\x03\x03\x00\x02\x02\x46", true, "let the server speak TLS 1.2"; "it is too old")]
 fn a_handshake_that_leads_nowhere_is_told(words: &'static [u8], ends: bool, expected: &str) {
     let told = refused(&[&format!("https://127.0.0.1:{}/", played(words, ends)), "--insecure", "-c", "5"]);
     assert!(told.contains(expected), "{told}");
