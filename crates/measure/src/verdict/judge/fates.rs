@@ -316,7 +316,7 @@ mod tests {
             (outcome.elapsed_ns, outcome.offered_per_s) = (Nanos::secs(6), Some(100.0));
             let schedule = Some(Schedule::Every { interval_ns: Nanos::millis(10) });
             let window = Some(1);
-            let method = Asked { schedule, window, ..Asked::default() }.resolve().unwrap();
+            let method = Asked { window, schedule, ..Asked::default() }.resolve().unwrap();
             fates(&outcome, &method, None).find_map(|warning| match warning {
                 Warning::Lost { waited_share, .. } => waited_share,
                 _ => None,
