@@ -474,11 +474,8 @@ impl<S: Speech> Link for Framed<S> {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
-        if self.unasked > 0 {
-            return Ok(self.tell_unasked(buffer));
-        }
         let flags = if self.spinning { RecvFlags::DONTWAIT } else { RecvFlags::empty() };
-        while !self.spent {
+        while !self.spent && self.unasked == 0 {
             match self.look(flags) {
                 Ok(Look::Reply(digest)) => {
                     self.heard = Monotonic::now();
@@ -490,6 +487,10 @@ impl<S: Speech> Link for Framed<S> {
             if Monotonic::now() >= until || self.door.stop.requested() {
                 return Ok(None);
             }
+        }
+        // What nobody asked for is told also where the connection ended behind it.
+        if self.unasked > 0 {
+            return Ok(self.tell_unasked(buffer));
         }
         self.refusal().map_or(Ok(None), Err)
     }
