@@ -53,8 +53,13 @@ impl<S: Speech> Framed<S> {
     /// Reads what is there; where that is not enough, takes what has come.
     #[inline]
     pub(super) fn look(&mut self, flags: RecvFlags) -> Result<Look, Trouble> {
+        let unasked = self.unasked;
         if let Some(digest) = self.read_on()? {
             return Ok(Look::Reply(digest));
+        }
+        if self.unasked > unasked {
+            // It is told before the connection is waited for, which may end.
+            return Ok(Look::Something);
         }
         if self.begin > 0 {
             self.incoming.copy_within(self.begin..self.end, 0);

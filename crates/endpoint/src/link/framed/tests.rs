@@ -88,6 +88,8 @@ impl Scene {
         let mut octet = [std::mem::MaybeUninit::uninit()];
         // A blocking call looks up now and then.
         while self.link.socket().peek(&mut octet).is_err() {}
+        // What follows a reply at once is not looked for before the next request.
+        pace::sleep_until(self.link.heard.after(IDLE_BY_ORDER).after(Nanos(1)));
     }
 }
 
