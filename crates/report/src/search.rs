@@ -84,7 +84,7 @@ pub(crate) fn sentence(search: &SearchDocument) -> String {
         }
         (Some(end), None, _) => format!("{} met {met}; no failing rate was found", at(end)),
         (None, Some(end), Reached::Lowest) => {
-            format!("No rate met {met}: {}, the lowest rate that can be judged here, {}", at(end), failed(search, end))
+            format!("No rate met {met}: {}, the lowest that can be judged here, {}", at(end), failed(search, end))
         }
         (None, Some(end), _) => format!("No rate met {met} so far: {} {}", at(end), failed(search, end)),
         (Some(end), Some(missed), reached) => {
@@ -338,7 +338,7 @@ mod tests {
         assert!(above.starts_with("At least ") && above.ends_with(": no higher rate was allowed (--up-to)"), "{above}");
         let below = with(&|bracket| (bracket.met, bracket.reached) = (None, Reached::Lowest));
         assert!(
-            below.starts_with("No rate met ") && below.contains("/s, the lowest rate that can be judged here, failed"),
+            below.starts_with("No rate met ") && below.contains("/s, the lowest that can be judged here, failed"),
             "{below}"
         );
         let unsettled = with(&|bracket| bracket.reached = Reached::Probes);

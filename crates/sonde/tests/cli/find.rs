@@ -68,7 +68,7 @@ fn a_condition_that_no_rate_meets_is_told_and_strict_is_99() {
     let short = [&words[..], &["--agree", "1", "--probes", "10"]].concat();
     let text = printed(&mut sonde(&short));
     assert!(
-        text.starts_with("No rate met ") && text.contains("/s, the lowest rate that can be judged here, failed:"),
+        text.starts_with("No rate met ") && text.contains("/s, the lowest that can be judged here, failed:"),
         "{text}"
     );
     sonde(&[&short[..], &["--strict"]].concat()).assert().code(99);
