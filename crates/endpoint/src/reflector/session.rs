@@ -691,6 +691,10 @@ impl Sessions {
     /// The session whose stream a numbered datagram is of that comes from another port of its client than the stream has. A box on the way gave
     /// it that port: what comes from the stream's own goes to the stream's own socket.
     pub fn of_stream(&self, message: &[u8], from: SocketAddr) -> Option<Arc<Session>> {
+        // Most of what belongs to no flow is told from a stream's at once: there may be much of it, and many sessions.
+        if !Numbers::has_form(message) {
+            return None;
+        }
         let (open, address) = (self.open.read().unwrap_or_else(PoisonError::into_inner), from.ip().to_canonical());
         let is_of = |session: &&Arc<Session>| session.client == address && session.has_elsewhere(message, from.port());
         open.values().find(is_of).cloned()

@@ -191,6 +191,11 @@ impl Numbers {
         }
     }
 
+    /// True where a datagram has the fixed octets of those with data, whatever stream it is of.
+    pub fn has_form(datagram: &[u8]) -> bool {
+        datagram.len() >= OCTETS && datagram[4..6] == [VERSION, DATA]
+    }
+
     /// As [`Numbering::read`], of a datagram of `length` octets of which `front` was kept.
     #[inline]
     pub fn read_of(&self, front: &[u8], length: usize) -> Option<Mark> {
