@@ -106,14 +106,15 @@ pub fn groups(
 /// where a router chooses paths anew. To a test that takes rounds for independent, a temporary change looks like a group of its own.
 pub fn moved(rounds: &[Round], least_ns: f64) -> Vec<u32> {
     let flows = rounds.iter().map(Vec::len).max().unwrap_or(0);
-    // Of each flow, with the number of the round: its place among those that were answered, and its time less the median of all.
+    // Of each flow, with the number of the round: its place among those that were answered, and its time beyond the shortest of all. Where
+    // most flows move, the middle one of all moves with them.
     let mut seen: Vec<Vec<(usize, (f64, f64))>> = vec![Vec::new(); flows];
     for (number, round) in rounds.iter().enumerate() {
         let times: Vec<f64> = round.iter().flatten().copied().collect();
-        let Some(middle) = median(&times).filter(|_| times.len() > 1) else { continue };
+        let Some(shortest) = times.iter().copied().reduce(f64::min).filter(|_| times.len() > 1) else { continue };
         let all: Vec<(usize, f64)> = (0..).zip(round).filter_map(|(flow, time)| Some((flow, (*time)?))).collect();
         for (flow, place) in ranked(all) {
-            let beyond = round[flow].unwrap_or(middle) - middle;
+            let beyond = round[flow].unwrap_or(shortest) - shortest;
             seen[flow].push((number, (place, beyond)));
         }
     }

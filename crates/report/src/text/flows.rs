@@ -53,7 +53,7 @@ fn groups(page: &mut Page, flows: &Flows, record: &Record) {
     if !flows.moved.is_empty() {
         let (count, of, end) = (flows.moved.len(), flows.each.len(), if busy.is_empty() { "" } else { "." });
         let text = format!(
-            "{count} of {of} connections took another time among the others from some time on, as where paths are chosen anew{end}{busy}"
+            "at least {count} of {of} connections took another time among the others from some time on, as where paths are chosen anew{end}{busy}"
         );
         page.paragraph(INDENT, &Piece::new("moved", Tone::Alarm), LABEL, &text);
         members(page, "moved", &flows.moved, record);

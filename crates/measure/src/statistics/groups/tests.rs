@@ -203,3 +203,16 @@ fn flows_that_move_at_any_time_are_all_told(at: usize) {
     let wanted: Vec<u32> = (0..64).filter(|flow| flow % 4 < 2).collect();
     assert_eq!(moved(&rounds, 5_000.0), wanted);
 }
+
+/// The longer path becomes that of most.
+#[test]
+fn flows_that_move_to_the_path_of_most_are_told_too() {
+    let mut rng = Rng::with_seed(12);
+    let shifts =
+        |slow: &dyn Fn(u32) -> bool| (0..64).map(|flow| f64::from(u8::from(slow(flow))) * 2e6).collect::<Vec<_>>();
+    let mut rounds = world(&mut rng, &shifts(&|flow| flow >= 39), 20);
+    rounds.extend(world(&mut rng, &shifts(&|flow| (14..50).contains(&flow)), 40));
+    let found = moved(&rounds, 5_000.0);
+    assert!(found.iter().all(|flow| (14..39).contains(flow) || *flow >= 50), "none that stays: {found:?}");
+    assert!(found.len() >= 37, "{} of 39: one whose times scatter may be missed", found.len());
+}
