@@ -14,7 +14,7 @@ use crate::verdict::lost::LeavesBy;
 use crate::verdict::refused::RefusedBy;
 use crate::verdict::threshold::{FEWEST_RETRANSMITTED, LARGE, RETRANSMITTED};
 
-/// What became of some of the requests without a reply explains all of them where it is of at least this share.
+/// Least share of the requests without a reply that met one fate, from which that fate explains all of them.
 const EXPLAINS: f64 = 0.9;
 /// Share of the time from which waits for lost replies are reported.
 const WAITED: f64 = 0.01;
