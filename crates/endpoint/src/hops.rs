@@ -187,18 +187,14 @@ mod tests {
 
     use measure::hops::judge;
     use test_case::test_case;
+    use testbed::port;
 
     use super::*;
 
     fn traced(protocol: Probing, remote: SocketAddr) -> Vec<Walk> {
-        let local = SocketAddr::new(remote.ip(), 0);
-        let holder: SocketAddr = match protocol {
-            Probing::Tcp => TcpListener::bind(local).unwrap().local_addr().unwrap(),
-            Probing::Udp => UdpSocket::bind(local).unwrap().local_addr().unwrap(),
-            Probing::Icmp => SocketAddr::new(remote.ip(), 4711),
-        };
+        let local = if protocol == Probing::Icmp { 4711 } else { port::free() };
         let manner = Manner { rounds: 1, ..manner(protocol, 1) };
-        let flow = Flow { flow: 3, local: holder, remote };
+        let flow = Flow { flow: 3, local: SocketAddr::new(remote.ip(), local), remote };
         trace(&[flow], manner, &SocketOptions::default(), &Stop::default(), &mut |_, _| true)
     }
 
@@ -207,8 +203,8 @@ mod tests {
     fn a_peer_on_this_host_is_the_first_hop_open_or_not(at: &str) {
         let open = TcpListener::bind(at).unwrap();
         let datagrams = UdpSocket::bind(at).unwrap();
-        let free = TcpListener::bind(at).unwrap().local_addr().unwrap();
         let peer = open.local_addr().unwrap().ip();
+        let free = SocketAddr::new(peer, port::free());
         for (protocol, remote, says) in [
             (Probing::Tcp, open.local_addr().unwrap(), Some(Says::Reached)),
             (Probing::Tcp, free, Some(Says::Reached)),

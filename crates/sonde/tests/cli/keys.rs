@@ -167,10 +167,10 @@ fn start(command: &mut assert_cmd::Command) -> Child {
 fn a_key_that_nothing_asks_for_is_said_to_be_of_no_use(words: &str, why: &str) {
     // No file of this name is there: what is not used is not read.
     let folder = tempfile::tempdir().unwrap();
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = port::free();
     let rtt = |more: &[&str]| {
         let words = words.split(' ').chain(["-c", "1", "--timeout", "100ms", "--warm-up", "0"]);
-        let mut rtt = sonde_in(folder.path(), &["rtt", "127.0.0.1", "--port", &nobody.port().to_string()]);
+        let mut rtt = sonde_in(folder.path(), &["rtt", "127.0.0.1", "--port", &nobody.to_string()]);
         rtt.args(words).args(more);
         rtt
     };

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use testbed::port;
+
 /// One numbered datagram of this many is lost …
 const EVERY: u32 = 20;
 /// … and these come after the one that follows them.
@@ -29,9 +31,9 @@ pub(super) struct Relay {
 impl Relay {
     /// A path to `server`, TCP as it comes, datagrams with losses either way.
     pub fn start(server: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let datagrams = UdpSocket::bind(address).unwrap();
+        // Both transports at one port: the system by itself gives one that may be taken for the other.
+        let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
+        let (listener, datagrams) = (TcpListener::bind(address).unwrap(), UdpSocket::bind(address).unwrap());
         let told = Arc::new(Told::default());
         listener.set_nonblocking(true).unwrap();
         let (for_tcp, for_udp) = (Arc::clone(&told), Arc::clone(&told));

@@ -18,9 +18,9 @@ use super::{complete, run, run_test};
 
 /// A server whose first connection, with its cookie read, is handled by `body`.
 fn server(body: impl FnOnce(&TcpListener, &UdpSocket, TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let datagrams = UdpSocket::bind(address).unwrap();
+    // Both transports at one port: the system by itself gives one that may be taken for the other.
+    let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
+    let (listener, datagrams) = (TcpListener::bind(address).unwrap(), UdpSocket::bind(address).unwrap());
     let running = thread::spawn(move || {
         let (mut control, _) = listener.accept().unwrap();
         control.read_exact(&mut [0; 37]).unwrap();

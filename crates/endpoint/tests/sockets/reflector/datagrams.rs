@@ -14,6 +14,7 @@ use test_case::test_case;
 use crate::reflector::{settings, with_reflector, with_settings};
 use testbed::client::open;
 use testbed::client::{PATIENCE, Session, asked, is_silent, udp};
+use testbed::port;
 
 /// Sends `message` and shows that it is not answered: the reflector takes first datagrams one after the other, and
 /// what came after it has been answered, twice over.
@@ -137,15 +138,19 @@ fn a_port_that_was_used_before_is_the_next_session_s(ask: fn(Open) -> Open) {
     let permits = Permits::keyed(vec![(Key([7; 32]), Permit::within(Limits::default()))]);
     with_settings(Settings { permits, together: Together::default(), ..settings() }, |address, _| {
         let opened = || Session::by_key(address, ask(open(Carrier::Udp)), Some(Key([7; 32]))).unwrap();
+        let from = port::free();
+        let connected = || {
+            let socket = UdpSocket::bind((address.ip(), from)).unwrap();
+            socket.connect(address).unwrap();
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            socket
+        };
         let before = opened();
-        let socket = udp(address);
+        let socket = connected();
         assert_eq!(asked(&socket, &before.request(0, Flags::NONE, 64, 64)).len(), 64);
-        let port = socket.local_addr().unwrap();
         drop(socket);
         let next = opened();
-        let socket = UdpSocket::bind(port).unwrap();
-        socket.connect(address).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let socket = connected();
         // A datagram that names the next session and is none of it changes nothing.
         let mut forged = next.request(0, Flags::NONE, 64, 64);
         forged[8..16].fill(0);

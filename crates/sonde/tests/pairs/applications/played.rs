@@ -10,6 +10,7 @@ use std::time::Duration;
 use endpoint::clock::Monotonic;
 use serde_json::Value;
 use test_case::test_case;
+use testbed::port;
 
 use super::{brief, count, kind, measured, refused};
 
@@ -322,7 +323,7 @@ fn a_request_in_clear_to_a_server_of_https_is_told() {
 /// A port on which nobody listens is told as that, and neither as a filter's work nor as that of this host's kernel.
 #[test]
 fn a_port_of_datagrams_on_which_nothing_listens_is_told() {
-    let port = std::net::UdpSocket::bind("127.77.9.1:0").unwrap().local_addr().unwrap().port();
+    let port = port::free();
     for scheme in ["dns", "sip"] {
         let url = format!("{scheme}://127.77.9.1:{port}");
         let (record, _) = measured(&[&url, "-c", "10", "--warm-up", "0"]);
