@@ -16,7 +16,7 @@ pub struct Wish {
     pub length: Nanos,
     /// Warm-up before it.
     pub warm_up: Nanos,
-    /// The shortest it may be cut to: [`SHORTEST`], or the time in which there is one exchange.
+    /// The shortest it may be cut to: [`SHORTEST`], or the time in which there are the exchanges without which it says nothing.
     pub least: Nanos,
     /// True where its length cannot be changed: a count, or a stated time.
     pub fixed: bool,

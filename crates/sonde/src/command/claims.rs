@@ -118,7 +118,8 @@ impl<'a> Study<'a> {
         let (names, words): (Vec<&str>, Vec<Words>) = measured.into_iter().unzip();
         let mut wishes = Vec::new();
         for (name, words) in names.iter().zip(&words) {
-            let aim = Aim { samples: plan::samples(plan, name), least: LEAST };
+            let (samples, fewest) = (plan::samples(plan, name), plan::fewest(plan, name));
+            let aim = Aim { samples, fewest, least: LEAST };
             wishes.push(trials::wish(words, &words.method()?, aim));
         }
         let budget = options.trials.budget.or(plan.budget);

@@ -28,7 +28,7 @@ use crate::command::compare::sides::Side;
 use crate::command::rtt::stream::Stream;
 use crate::command::study::axis::differing;
 use crate::command::study::campaign::{Campaign, Course};
-use crate::command::study::trials::{Aim, Planned, plan};
+use crate::command::study::trials::{Aim, FEWEST, Planned, plan};
 use crate::command::study::words::Words;
 use crate::command::{claims, deliver};
 use crate::exit::Exit;
@@ -40,7 +40,7 @@ use crate::system::now;
 /// Runs of each side where nobody says: with pairs the fewest that can show a difference in each of three figures.
 const RUNS: u32 = 7;
 /// Length of runs: at least ten exchanges, so that a run has a median.
-const AIM: Aim = Aim { samples: 10, least: Nanos::secs(1) };
+const AIM: Aim = Aim { samples: 10, fewest: FEWEST, least: Nanos::secs(1) };
 
 /// Compares, and delivers what was found.
 ///

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::command::deliver;
 use crate::command::result_options::ResultOptions;
 use crate::command::study::make;
-use crate::command::study::trials::{Aim, plan};
+use crate::command::study::trials::{Aim, FEWEST, plan};
 use crate::command::sweep::asked::Asked;
 use crate::command::sweep::options::SweepOptions;
 use crate::command::value::{Destination, Format as FileFormat};
@@ -29,7 +29,7 @@ use crate::system::now;
 /// Blocks where nobody says: the fewest that show how far trials lie apart (method section 12).
 const BLOCKS: u32 = 3;
 /// Length of trials: a hundred exchanges where time allows.
-const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, least: Nanos::secs(1) };
+const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, fewest: FEWEST, least: Nanos::secs(1) };
 
 /// Sweeps, and delivers what was found.
 ///

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::command::deliver;
 use crate::command::study::make;
-use crate::command::study::trials::{Aim, Budget, plan};
+use crate::command::study::trials::{Aim, Budget, FEWEST, plan};
 use crate::command::study::words::Words;
 use crate::command::why::options::WhyOptions;
 use crate::command::why::settings::Settings;
@@ -31,7 +31,7 @@ use crate::system::now;
 /// Blocks where nobody says: one more than the fewest that can show one of five causes judged together, so that one may fail.
 const BLOCKS: u32 = 9;
 /// Length of trials: a hundred exchanges where time allows.
-const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, least: Nanos::secs(1) };
+const AIM: Aim = Aim { samples: measure::study::lengths::SAMPLES, fewest: FEWEST, least: Nanos::secs(1) };
 /// The length of the first look at the peer.
 const LOOK: &str = "200ms";
 /// No first look takes longer: then the peer does not answer in the end.

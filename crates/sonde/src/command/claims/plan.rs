@@ -9,6 +9,7 @@ use measure::study::figure::{Figure, Unit};
 
 use crate::command::argv::nearest;
 use crate::command::claims::founding;
+use crate::command::study::trials::FEWEST;
 use crate::command::study::words::Words;
 use crate::failure::Failure;
 
@@ -157,15 +158,28 @@ fn check(plan: &ClaimPlan, measurement: &Measurement, stream: bool) -> Result<()
     Ok(())
 }
 
-/// Exchanges that a run of a measurement needs for the claims on it: its percentiles with two values beyond them.
+/// Exchanges that a run of a measurement should have for the claims on it: its percentiles with two values beyond them.
 pub fn samples(plan: &ClaimPlan, name: &str) -> u64 {
-    let figures = plan.claims.iter().flat_map(|claim| claim.claim.terms()).filter(|term| term.of == name);
-    let needed = figures.map(|term| match term.figure {
-        Figure::Quantile(q) => (2.0 / (1.0 - q).max(1e-6) - 1e-6).ceil() as u64,
-        Figure::Loss => 100,
-        _ => 0,
+    let loss = figures(plan, name).any(|figure| figure == Figure::Loss);
+    beyond(plan, name, 2.0).max(if loss { 100 } else { 10 })
+}
+
+/// Exchanges without which a run shows nothing for the claims on it: one value beyond its percentiles.
+pub fn fewest(plan: &ClaimPlan, name: &str) -> u64 {
+    beyond(plan, name, 1.0).max(FEWEST)
+}
+
+fn figures(plan: &ClaimPlan, name: &str) -> impl Iterator<Item = Figure> {
+    plan.claims.iter().flat_map(|claim| claim.claim.terms()).filter(move |term| term.of == name).map(|term| term.figure)
+}
+
+/// Exchanges of which so many lie beyond the highest percentile that is claimed; 0 where none is.
+fn beyond(plan: &ClaimPlan, name: &str, count: f64) -> u64 {
+    let needed = figures(plan, name).filter_map(|figure| match figure {
+        Figure::Quantile(q) => Some((count / (1.0 - q).max(1e-6) - 1e-6).ceil() as u64),
+        _ => None,
     });
-    needed.max().unwrap_or(0).max(10)
+    needed.max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -222,5 +236,6 @@ claim = "p99(near) < 1ms"
     fn a_run_has_the_exchanges_that_its_claims_take() {
         let plan = parse(PLAN, "mine.toml").unwrap();
         assert_eq!((samples(&plan, "near"), samples(&plan, "far")), (200, 10));
+        assert_eq!((fewest(&plan, "near"), fewest(&plan, "far")), (100, 5));
     }
 }

@@ -11,12 +11,9 @@ use measure::study::threshold::Held;
 use measure::unit::Nanos;
 
 use crate::command::compare::judge::{self, Asked};
-use crate::command::study::trials::{self, Aim, Planned, Stretches};
+use crate::command::study::trials::{self, Aim, FEWEST, Planned, Stretches};
 use crate::command::study::words::Words;
 use crate::failure::Failure;
-
-/// Fewest exchanges that a trial's median is of.
-const FEWEST: u64 = 5;
 
 /// The plan of such a comparison; `None` where it would take longer than one that is judged once, of `runs` runs whose trials are as
 /// long as `aim` has them: a length that was said, a stream, or so few exchanges a second that shorter trials would not resolve the
@@ -93,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    const USUAL: (u32, Aim) = (7, Aim { samples: 10, least: Nanos::secs(1) });
+    const USUAL: (u32, Aim) = (7, Aim { samples: 10, fewest: FEWEST, least: Nanos::secs(1) });
 
     fn planned(words: &str, figures: &[Figure], budget: Option<Nanos>) -> Option<Planned> {
         let sides = ["db1", "db2"].map(|host| Words::read(&format!("{host} {words}")).unwrap());

@@ -15,11 +15,16 @@ const MOST: Nanos = Nanos::secs(100);
 /// More time than a trial should take, after which it is ended: the peer's silence has a timeout of its own before.
 const PATIENCE: Nanos = Nanos::secs(20);
 
+/// Fewest exchanges that a trial's median is of.
+pub const FEWEST: u64 = 5;
+
 /// The wanted length of trials.
 #[derive(Clone, Copy, Debug)]
 pub struct Aim {
     /// Exchanges a trial should have.
     pub samples: u64,
+    /// Exchanges without which a trial says nothing that is asked of it: none has fewer, whatever the budget.
+    pub fewest: u64,
     /// No trial is shorter where the budget allows.
     pub least: Nanos,
 }
@@ -142,7 +147,7 @@ pub fn made_of(
 /// A method that its command would refuse.
 pub fn again(words: &Words, runs: u32) -> Result<Planned, Failure> {
     let method = words.method()?;
-    let wish = wish(words, &method, Aim { samples: 1, least: method.stop.after_ns.unwrap_or(MOST) });
+    let wish = wish(words, &method, Aim { samples: 1, fewest: 1, least: method.stop.after_ns.unwrap_or(MOST) });
     let each = lengths::whole(std::slice::from_ref(&wish), 1);
     Ok(Planned {
         most: vec![most(&wish, &method); 2],
@@ -186,7 +191,7 @@ pub fn wish(words: &Words, method: &Method, aim: Aim) -> Wish {
         samples.min(MOST).max(aim.least)
     });
     let fixed = words.time().is_some() || counted.is_some();
-    let least = gap.unwrap_or_default().max(lengths::SHORTEST);
+    let least = gap.map_or(Nanos::ZERO, |gap| Nanos(gap.0.saturating_mul(aim.fewest))).max(lengths::SHORTEST);
     Wish { length: if fixed { length } else { length.max(least) }, warm_up: method.warm_up_ns, least, fixed }
 }
 
@@ -208,7 +213,7 @@ fn unkept(budget: Budget, wishes: &[Wish], blocks: u32) -> Failure {
         wishes.iter().map(|wish| if wish.fixed { *wish } else { Wish { length: wish.least, ..*wish } }).collect();
     let takes = Span(Nanos(lengths::whole(&shortest, blocks).0.saturating_add(budget.aside.0)));
     let sparse = wishes.iter().any(|wish| !wish.fixed && wish.least > lengths::SHORTEST);
-    let each = if sparse { " with one exchange each" } else { "" };
+    let each = if sparse { " with the fewest exchanges that show anything" } else { "" };
     let trials = wishes.len() * blocks as usize;
     let what = format!("{trials} trials{each} need at least {takes}, and --budget allows {}", Span(budget.whole));
     let seconds = takes.0.0.div_ceil(1_000_000_000);
@@ -235,7 +240,7 @@ impl std::fmt::Display for Span {
 mod tests {
     use super::*;
 
-    const AIM: Aim = Aim { samples: 10, least: Nanos::secs(1) };
+    const AIM: Aim = Aim { samples: 10, fewest: 1, least: Nanos::secs(1) };
 
     fn words(text: &str) -> Words {
         Words::read(text).unwrap()
@@ -262,10 +267,9 @@ mod tests {
         assert_eq!(failure.told.hint.as_deref().and_then(|hint| hint.split(',').next()), Some("--budget 18s"));
         assert!(plan(settings(), 7, 1, AIM, Some(Nanos::secs(18).into())).is_ok(), "the advice is refused");
         assert!(
-            failure
-                .told
-                .what
-                .starts_with("14 trials with one exchange each need at least 18 s, and --budget allows 5 s"),
+            failure.told.what.starts_with(
+                "14 trials with the fewest exchanges that show anything need at least 18 s, and --budget allows 5 s"
+            ),
             "{}",
             failure.told.what
         );
