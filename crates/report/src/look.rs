@@ -11,9 +11,9 @@ use std::fmt::Write as _;
 use logbook::look::LookDocument;
 use measure::comparison::Word;
 use measure::look::further::most_rounds;
-use measure::look::{Finding, Leg, Look, Subject, Sums};
+use measure::look::{Finding, Leg, Look, Subject, Sums, Who};
 use measure::method::Carrier;
-use measure::reach::{PortFinding, Seen, Transport, Verdict};
+use measure::reach::{PortFinding, Seen, Service, Transport, Verdict};
 use measure::unit::Nanos;
 use unicode_width::UnicodeWidthStr;
 
@@ -270,8 +270,11 @@ fn warnings(look: &Look) -> Vec<String> {
             .into_iter()
             .flatten(),
     );
+    // Datagrams are answered by `sonde serve` alone.
+    let is_ours = |leg: &Leg| matches!(leg.who, Who::Program { service: Service::Sonde });
+    let further = if look.legs.iter().any(is_ours) { Command::Load } else { Command::Ask };
     for warning in look.warnings.iter().filter(|warning| warning.busy_end().is_none()) {
-        let advice = warning::advice(warning, Command::Rtt).map_or_else(String::new, |advice| format!(" → {advice}"));
+        let advice = warning::advice(warning, further).map_or_else(String::new, |advice| format!(" → {advice}"));
         texts.push(format!("{}{advice}", warning::seen(warning)));
     }
     for leg in &look.legs {

@@ -46,7 +46,8 @@ enum Command {
     ///
     /// Routers, network cards and servers choose a path, a queue or a CPU by addresses and ports, so two runs of one command may measure
     /// two paths. Many connections are measured in turn, one request at a time, in random order. Those that differ by more than chance and by
-    /// more than 2 us or 5 % are told as groups.
+    /// more than 2 us or 5 % are told as groups. A lost request is waited for some round trips, not the second of `sonde rtt` (--timeout),
+    /// for it holds up all connections.
     #[command(after_help = paths::EXAMPLES, after_long_help = format!("{}\n{}", paths::EXAMPLES, crate::exit::TABLE))]
     Paths(Box<paths::PathsOptions>),
     /// Compare methods, hosts, settings or stored records: the difference, its interval and the effect of each setting

@@ -150,7 +150,7 @@ pub struct Framed<S: Speech> {
     parted: Option<Parted>,
     /// Set once a reply has come in parts with the pause of a delayed acknowledgement: from then on acknowledgements are counted.
     suspected: bool,
-    /// Acknowledgements without data that this host had sent when the latest request left; absent where they are not counted.
+    /// Acknowledgements without data that this host had sent before the latest request left; absent where they are not counted.
     acknowledged: Option<u32>,
     /// Replies that answer no request and that the engine has not been told of.
     unasked: u64,
@@ -414,7 +414,13 @@ impl<S: Speech> Link for Framed<S> {
         {
             self.tidy();
         }
-        if self.spent { self.renew() } else { self.refresh() }
+        if self.spent {
+            self.renew()?
+        } else {
+            self.refresh()?
+        }
+        self.count_acknowledgements();
+        Ok(())
     }
 
     #[inline]
@@ -424,6 +430,7 @@ impl<S: Speech> Link for Framed<S> {
             Some(_) => match self.call() {
                 Ok(()) => {
                     self.declined = 0;
+                    self.count_acknowledgements();
                     self.put(message)?;
                     self.details.handed = Some(Monotonic::now());
                     Ok(())

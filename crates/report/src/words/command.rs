@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use measure::method::default::IN_TURN;
 use measure::method::{Carrier, Exchange, Method, Schedule, Traffic};
 
 /// A command that makes records. A program of the field that sonde stands in for counts as the command that asks the same.
@@ -9,6 +10,8 @@ use measure::method::{Carrier, Exchange, Method, Schedule, Traffic};
 pub enum Command {
     /// `sonde rtt`.
     Rtt,
+    /// The same over many connections, as `sonde paths` has it.
+    Paths,
     /// The same of a program at work.
     Ask,
     /// `sonde load`.
@@ -22,7 +25,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// All of them.
+    /// All that have advice of their own in the list of warnings: of many connections it is that of `rtt`.
     pub const ALL: [Self; 6] = [Self::Rtt, Self::Ask, Self::Load, Self::Replay, Self::Throughput, Self::Syn];
 
     /// The one that measures by `method`.
@@ -33,6 +36,7 @@ impl Command {
             (Traffic::Load(_), _) => Self::Load,
             (Traffic::Exchange(Exchange { carrier: Carrier::TcpSyn, .. }), _) => Self::Syn,
             (traffic, _) if traffic.application().is_some() => Self::Ask,
+            _ if method.spread.connections > IN_TURN => Self::Paths,
             _ => Self::Rtt,
         }
     }
@@ -41,6 +45,7 @@ impl Command {
     pub fn name(self) -> &'static str {
         match self {
             Self::Rtt | Self::Ask => "rtt",
+            Self::Paths => "paths",
             Self::Load => "load",
             Self::Replay => "replay",
             Self::Throughput => "throughput",
@@ -70,6 +75,7 @@ mod tests {
         let trace = Some(Trace::new(departures.to_vec()).unwrap().schedule());
         assert_eq!(of(Asked::default()), Command::Rtt);
         assert_eq!(of(Asked { carrier: Some(Carrier::Icmp), ..Asked::default() }), Command::Rtt);
+        assert_eq!(of(Asked { connections: Some(16), ..Asked::default() }), Command::Paths);
         assert_eq!(of(pattern(Pattern::Load)), Command::Load);
         assert_eq!(of(Asked { schedule: trace, ..pattern(Pattern::Load) }), Command::Replay);
         assert_eq!(of(pattern(Pattern::Stream)), Command::Throughput);

@@ -7,7 +7,10 @@
 use std::sync::Arc;
 
 use clap::Args;
-use measure::method::{Carrier, SourcePorts};
+use endpoint::rtt::run as measure;
+use endpoint::stop::Stop;
+use measure::method::{self, Asked, Carrier, SourcePorts};
+use measure::statistics::summary::{Extra, summarise};
 use measure::unit::Nanos;
 
 use crate::command::rtt;
@@ -17,6 +20,7 @@ use crate::command::rtt::plan::Plan;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::signal::Interruption;
 
 /// Connections, where nobody says: a path that one in 16 takes is missed by 64 with 1.6 %.
 const FLOWS: u32 = 64;
@@ -25,6 +29,12 @@ const DURATION: Nanos = Nanos::secs(5);
 
 /// Handshakes of each connection, where nobody says: as many as are compared, and no flood of a server that is no peer of ours.
 const HANDSHAKES: u64 = 60;
+
+/// Requests of the trial ahead, over one connection; fewest of them that must be answered for it to tell anything.
+const TRIAL: (u64, u64) = (5, 3);
+
+/// Times the longest round trip of the trial, and the time beside it, after which a request is lost; the least such wait.
+const PATIENCE: (u64, Nanos, Nanos) = (4, Nanos::millis(50), Nanos::millis(100));
 
 /// Requests of each connection ahead of a trace that goes on.
 const AHEAD: u64 = 10;
@@ -91,9 +101,42 @@ pub struct HopsOptions {
 pub fn run(options: PathsOptions, command: Vec<String>, output: &Arc<Output>) -> Result<Exit, Failure> {
     let PathsOptions { mut measured, hops } = options;
     let live = hops.live.then(|| taken(&mut measured));
-    let plan = Plan::of(with_defaults(measured))?;
+    let mut plan = Plan::of(with_defaults(measured))?;
+    if plan.asked.timeout_ns.is_none() {
+        plan.asked.timeout_ns = patience(&plan);
+    }
     let max_hops = hops.max_hops.unwrap_or(endpoint::hops::MAX_HOPS);
     rtt::carry_out_and_trace(&plan, hops.trace.then_some(Tracing { max_hops, live, mtu: hops.mtu }), command, output)
+}
+
+/// The wait for an answer that suits the path: each lost request holds up all connections for as long, and with the usual second a few losses in a
+/// hundred would be most of the run. Absent where it stays as usual: TCP sends what was lost again and is waited for, a program may take its time,
+/// and what is not tried here is told by the run.
+fn patience(plan: &Plan) -> Option<Nanos> {
+    let (count, fewest) = TRIAL;
+    let (times, beside, least) = PATIENCE;
+    let asked = Asked {
+        connections: Some(1),
+        in_turn: false,
+        socket: method::SocketOptions { source_ports: None, ..plan.asked.socket.clone() },
+        stop: method::Stop { count: Some(count), ..method::Stop::default() },
+        warm_up_ns: Some(Nanos::ZERO),
+        ..plan.asked.clone()
+    };
+    let trial = Plan { asked, samples: None, histograms: false, write_out: None, verify: None, ..plan.clone() };
+    let method = rtt::method(&trial).ok()?;
+    if !matches!(method.traffic.carrier(), Carrier::Udp | Carrier::Icmp | Carrier::TcpConnect)
+        || method.traffic.application().is_some()
+    {
+        return None;
+    }
+    let stop = Stop::default();
+    let task = rtt::task(&trial, method, &stop, &Interruption::default()).ok()?;
+    let found = measure(&task, &stop, &mut |_| {}).ok()?;
+    let round_trips = summarise(&found.recording, &task.method, Extra::default()).response;
+    let longest = round_trips.max_ns.filter(|_| round_trips.count >= fewest)?;
+    let wait = Nanos(longest.0.saturating_mul(times).saturating_add(beside.0));
+    Some(wait.max(least).min(method::default::TIMEOUT))
 }
 
 /// The course of a trace that goes on, which count and time are for; what goes ahead of it is short.

@@ -214,9 +214,16 @@ impl<S: Speech> Framed<S> {
 
     /// Segments without data that this host has sent; absent where the kernel does not count them.
     #[cold]
-    pub(super) fn acknowledgements(&self) -> Option<u32> {
+    fn acknowledgements(&self) -> Option<u32> {
         let info = TcpInfo::of(&self.socket).ok()?;
         Some(info.segs_out?.wrapping_sub(info.data_segs_out?))
+    }
+
+    /// Notes them before a request leaves: behind it, what it is answered by may have been acknowledged already.
+    pub(super) fn count_acknowledgements(&mut self) {
+        if self.suspected {
+            self.acknowledged = self.acknowledgements();
+        }
     }
 
     /// Strikes out the request that a reply is to: that of its number, or else the oldest.

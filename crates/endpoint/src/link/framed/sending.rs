@@ -46,12 +46,7 @@ impl<S: Speech> Framed<S> {
         self.outstanding.push_back(number);
         self.speech.asked(request);
         match result {
-            Ok(count) if count == message.len() => {
-                if self.suspected {
-                    self.acknowledged = self.acknowledgements();
-                }
-                Ok(())
-            }
+            Ok(count) if count == message.len() => Ok(()),
             Ok(count) => {
                 self.unsent.extend_from_slice(&message[count..]);
                 self.send_rest()

@@ -19,7 +19,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::ResetsTimed { compared: true, .. } => "name an open port",
         Warning::ResetsTimed { .. } => "name an open port; --compare-port shows more about the sender",
         Warning::IcmpIsNotTheApplication => "use --tcp or --udp with `sonde serve`, or --connect to an open port",
-        Warning::HandshakeIsNotTheApplication if command == Command::Rtt => "use --tcp with `sonde serve`",
+        Warning::HandshakeIsNotTheApplication if matches!(command, Command::Rtt | Command::Paths) => {
+            "use --tcp with `sonde serve`"
+        }
         Warning::HandshakeIsNotTheApplication => "use `sonde rtt HOST` with `sonde serve`",
         Warning::Interrupted => return None,
         Warning::ServerLimited { .. } => "measure below the server's limits, or ask its owner for higher ones",
@@ -136,6 +138,7 @@ fn retransmitted(command: Command) -> &'static str {
     match command {
         Command::Rtt => "--udp counts losses one by one; `sonde paths HOST` shows whether one path loses",
         Command::Ask => "`sonde paths HOST` shows whether one path loses",
+        Command::Paths => "--udp counts losses one by one, of each connection",
         _ => "`sonde rtt HOST --udp` counts losses one by one",
     }
 }
@@ -175,8 +178,8 @@ fn calm(warning: &Warning, command: Command) -> &'static str {
             "set it to performance, or accept the slow-down as part of the result"
         }
         (_, Command::Throughput) => "the rate is affected: quiet the host, pin with --cpu N, --peer-cpu N",
-        (_, Command::Syn | Command::Ask) => "compare only min and p50; pin with --cpu N",
-        _ => "compare only min and p50; pin with --cpu N, --peer-cpu N",
+        (_, Command::Syn | Command::Ask) => "compare min, and p50 where a quiet run repeats it; pin with --cpu N",
+        _ => "compare min, and p50 where a quiet run repeats it; pin with --cpu N, --peer-cpu N",
     }
 }
 
@@ -203,7 +206,7 @@ fn longer_run(warning: &Warning, command: Command) -> String {
 
 fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
     match (warning, command) {
-        (Warning::IdleBetween { .. }, Command::Rtt) => {
+        (Warning::IdleBetween { .. }, Command::Rtt | Command::Paths) => {
             "compare with --every 100us, or where each end has a free CPU with --pace spin --wait spin --peer-wait spin"
         }
         (Warning::IdleBetween { .. }, Command::Ask) => "compare with --every 100us --force, or --pace spin --wait spin",
@@ -216,7 +219,9 @@ fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
         (Warning::HalfRoundTrip, _) => {
             "double it to compare with other tools, or print whole round trips (`--full-rtt`)"
         }
-        (Warning::Stalled { .. }, Command::Rtt) => "measure on a schedule (--every 1ms), or with `sonde load`",
+        (Warning::Stalled { .. }, Command::Rtt | Command::Paths) => {
+            "measure on a schedule (--every 1ms), or with `sonde load`"
+        }
         (Warning::Stalled { .. }, Command::Ask) => "measure on a schedule: --every 10ms",
         (Warning::Stalled { .. }, _) => "measure on a schedule",
         (Warning::Rhythm { .. }, _) => "use --poisson at the same rate",

@@ -36,6 +36,7 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
         (_, LeavesBy::Connection) => {
             "ask less often (--every 10ms): a server that accepts slowly drops handshakes as a path does; raise --timeout to separate lost from late"
         }
+        (_, LeavesBy::Reply) if command == Command::Paths => "raise --timeout to separate lost from late",
         (_, LeavesBy::Reply) => {
             "raise --timeout to separate lost from late; `sonde paths` shows whether one path loses"
         }
