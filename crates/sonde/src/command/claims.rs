@@ -15,7 +15,7 @@ use logbook::record::Ended;
 use logbook::study::{Place, Question, Setting, StatedClaim, StudyDocument, Trial};
 use measure::claim::{self, Claim, ClaimVerdict};
 use measure::comparison::{ALARMS, LOOKS, Look, STRETCH};
-use measure::study::lengths::{self, Wish};
+use measure::study::lengths::Wish;
 use measure::unit::Nanos;
 use report::verdicts;
 use uuid::Uuid;
@@ -36,8 +36,6 @@ use crate::system::now;
 
 /// The least length of a run where time allows.
 const LEAST: Nanos = Nanos::millis(500);
-/// Most times that the looks of a comparison are stretched: more runs say little more.
-const MOST_STRETCH: u32 = 5;
 /// Failures in a row after which a measurement is given up, as the campaign has it.
 const GIVEN_UP: usize = 2;
 
@@ -228,19 +226,12 @@ fn stated(planned: &logbook::claims::PlannedClaim, plan: &ClaimPlan, asked: &[Re
 }
 
 /// Moments at which claims are judged: once where the number of runs was said, else at the looks of a comparison, stretched
-/// as far as the budget has room.
+/// as far as the budget has room. However long the last may take, the first comes where a comparison has its last.
 fn looks(runs: Option<u32>, wishes: &[Wish], budget: Option<Nanos>) -> Vec<Look> {
-    if let Some(runs) = runs {
-        return vec![Look { runs, alarms: ALARMS }];
+    match runs {
+        Some(runs) => vec![Look { runs, alarms: ALARMS }],
+        None => trials::looks(wishes, budget, LOOKS[LOOKS.len() - 1].runs),
     }
-    let least = LOOKS[LOOKS.len() - 1].runs;
-    let has_room =
-        |times: &u32| budget.is_some_and(|budget| lengths::whole(wishes, least * times) <= Nanos(budget.0 / 4 * 3));
-    let times = (1..=MOST_STRETCH).rev().find(has_room).unwrap_or(1);
-    let mut looks = claim::looks(least * times).to_vec();
-    // However long the last may take, the first comes where a comparison has its last.
-    looks[0].runs = looks[0].runs.min(least);
-    looks
 }
 
 /// The study with what its trials say of each claim.

@@ -16,7 +16,7 @@ use logbook::event::Line;
 use logbook::moment::Moment;
 use logbook::record::Ended;
 use logbook::study::{AxisDifference, Place, Question, Setting, StudyDocument, Trial};
-use measure::comparison::{Design, LOOKS, Look, STRETCH};
+use measure::comparison::{Design, Look, STRETCH};
 use measure::study::threshold::Held;
 use measure::unit::Nanos;
 use uuid::Uuid;
@@ -109,9 +109,9 @@ impl<'a> Live<'a> {
             }
             _ => None,
         };
-        let (runs, planned) = if let Some(planned) = early {
-            (asked.design, asked.looks) = (Design::Triples, &LOOKS);
-            (LOOKS[LOOKS.len() - 1].runs, planned)
+        let (runs, planned) = if let Some((planned, looks)) = early {
+            (asked.design, asked.looks) = (Design::Triples, looks);
+            (asked.looks.last().map_or(RUNS, |look| look.runs), planned)
         } else {
             let runs = options.trials.blocks.unwrap_or(RUNS);
             (runs, plan(words, runs, seed, AIM, budget.map(Into::into))?)
@@ -164,7 +164,7 @@ impl<'a> Live<'a> {
 
     /// Looks at the trials so far, where blocks are whole: says what they show, and the number of runs where that settles it.
     fn look(&self, trials: &[Trial], started: Moment, campaign: &Campaign<'_>) -> Option<u32> {
-        let looks = self.asked.looks;
+        let looks = &self.asked.looks;
         let (settings, stretch) = (self.settings.len(), if looks.is_empty() { 1 } else { STRETCH });
         let runs = (trials.len() / settings) as u32;
         let whole = trials.len() == runs as usize * settings && runs.is_multiple_of(stretch);
@@ -193,7 +193,7 @@ impl<'a> Live<'a> {
             ..empty(
                 self.command.clone(),
                 started,
-                (self.asked.design, self.asked.looks),
+                (self.asked.design, &self.asked.looks),
                 self.settings.clone(),
                 runs,
                 self.seed,
@@ -245,7 +245,7 @@ fn empty(
 }
 
 fn asked(options: &CompareOptions, design: Design) -> Asked {
-    Asked { design, looks: &[], figures: options.figures.clone(), thresholds: options.fail_if.clone() }
+    Asked { design, looks: Vec::new(), figures: options.figures.clone(), thresholds: options.fail_if.clone() }
 }
 
 /// The side's letter; between the sides, what was moved of the first.

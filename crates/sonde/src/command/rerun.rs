@@ -136,7 +136,7 @@ pub fn run(
         rerun: Some(rerun),
         explanation: None,
     };
-    let asked = Asked { design: Design::Apart, looks: &[], figures: Vec::new(), thresholds: Vec::new() };
+    let asked = Asked { design: Design::Apart, looks: Vec::new(), figures: Vec::new(), thresholds: Vec::new() };
     let axes = judge::told_by_records(&study.trials_of(0), &study.trials_of(1));
     study.comparisons = vec![judge::comparison(&study, 1, axes, &asked)];
     let delivered = deliver::study(&study, &options.result, output);

@@ -4,7 +4,7 @@
 //! and half as long where the first look settles it.
 
 use logbook::study::{ComparedFigure, StudyDocument, ThresholdHeld};
-use measure::comparison::{LOOKS, STRETCH, Word};
+use measure::comparison::{LOOKS, Look, STRETCH, Word};
 use measure::study::figure::Figure;
 use measure::study::lengths::{self, Wish};
 use measure::study::threshold::Held;
@@ -15,7 +15,7 @@ use crate::command::study::trials::{self, Aim, FEWEST, Planned, Stretches};
 use crate::command::study::words::Words;
 use crate::failure::Failure;
 
-/// The plan of such a comparison; `None` where it would take longer than one that is judged once, of `runs` runs whose trials are as
+/// The plan of such a comparison and the moments at which it is judged, as many and as far apart as the budget has room for; `None` where it would take longer than one that is judged once, of `runs` runs whose trials are as
 /// long as `aim` has them: a length that was said, a stream, or so few exchanges a second that shorter trials would not resolve the
 /// percentiles that are asked for.
 ///
@@ -27,7 +27,7 @@ pub fn plan(
     seed: u64,
     (runs, aim): (u32, Aim),
     budget: Option<Nanos>,
-) -> Result<Option<Planned>, Failure> {
+) -> Result<Option<(Planned, Vec<Look>)>, Failure> {
     let methods = sides.iter().map(Words::method).collect::<Result<Vec<_>, _>>()?;
     if methods.iter().any(|method| method.traffic.stream().is_some()) {
         return Ok(None);
@@ -45,13 +45,26 @@ pub fn plan(
         Wish { length: needed.max(lengths::SHORTEST), ..*wish }
     });
     let short: Vec<Wish> = short.collect();
-    let blocks = LOOKS[LOOKS.len() - 1].runs;
-    // On a busy machine trials take longer: a quarter of the budget is kept in hand.
-    let allowed = budget.map_or(Nanos(u64::MAX), |budget| Nanos(budget.0 / 4 * 3));
-    if lengths::whole(&short, blocks) > lengths::whole(&usual, runs).min(allowed) {
+    let allowed = budget.map_or(Nanos(u64::MAX), trials::in_hand);
+    if lengths::whole(&short, LOOKS[LOOKS.len() - 1].runs) > lengths::whole(&usual, runs).min(allowed) {
         return Ok(None);
     }
-    trials::made_of(sides.to_vec(), &short, Stretches { blocks, stretch: STRETCH, seed }, budget).map(Some)
+    let looks = trials::looks(&short, budget, LOOKS[0].runs);
+    let blocks = looks.last().map_or(runs, |look| look.runs);
+    let wishes = lengthened(&short, &usual, budget.map(trials::in_hand), blocks);
+    let planned = trials::made_of(sides.to_vec(), &wishes, Stretches { blocks, stretch: STRETCH, seed }, budget)?;
+    Ok(Some((planned, looks)))
+}
+
+/// Trials as long as usual, as far as so many have room: what a budget has beyond the most runs makes each more exact.
+fn lengthened(short: &[Wish], usual: &[Wish], allowed: Option<Nanos>, blocks: u32) -> Vec<Wish> {
+    let wishes = short.iter().zip(usual);
+    let longer =
+        |(short, usual): (&Wish, &Wish)| Wish { length: usual.length.max(short.length), least: short.length, ..*usual };
+    let wishes: Vec<Wish> = wishes.map(longer).collect();
+    let lengths = allowed.and_then(|allowed| lengths::within(allowed, &wishes, blocks));
+    let lengths = lengths.unwrap_or_else(|| short.iter().map(|wish| wish.length).collect());
+    short.iter().zip(lengths).map(|(wish, length)| Wish { length, ..*wish }).collect()
 }
 
 /// Exchanges that a trial needs for a figure, where `usual` are those of a trial of usual length: what that does not resolve, a shorter one
@@ -94,7 +107,7 @@ mod tests {
 
     fn planned(words: &str, figures: &[Figure], budget: Option<Nanos>) -> Option<Planned> {
         let sides = ["db1", "db2"].map(|host| Words::read(&format!("{host} {words}")).unwrap());
-        plan(&sides, figures, 1, USUAL, budget).unwrap()
+        plan(&sides, figures, 1, USUAL, budget).unwrap().map(|(planned, _)| planned)
     }
 
     fn judged_once(words: &str) -> Nanos {
@@ -124,6 +137,19 @@ mod tests {
     #[test]
     fn a_budget_that_its_last_look_does_not_fit_into_leaves_one_judgement() {
         assert!(planned("", &Figure::OF_EXCHANGES, Some(Nanos::secs(20))).is_none());
-        assert!(planned("", &Figure::OF_EXCHANGES, Some(Nanos::secs(60))).is_some());
+        let of =
+            |seconds| planned("", &Figure::OF_EXCHANGES, Some(Nanos::secs(seconds))).map(|planned| planned.turns.len());
+        assert_eq!([21, 60, 300].map(of), [None, Some(48), Some(120)]);
+    }
+
+    #[test]
+    fn a_budget_is_spent_where_the_answer_takes_it() {
+        for seconds in [40, 60, 120, 300, 900] {
+            let planned = planned("", &Figure::OF_EXCHANGES, Some(Nanos::secs(seconds))).unwrap();
+            let (takes, allowed) = (planned.takes.0, seconds * 750_000_000);
+            // A step more would be 24 trials; at the most of both, trials are as long as usual.
+            let full = planned.words[0].time() == Some(USUAL.1.least) && planned.turns.len() == 120;
+            assert!(takes <= allowed && (full || takes > allowed / 2), "{seconds} s: {takes} ns");
+        }
     }
 }

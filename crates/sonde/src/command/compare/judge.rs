@@ -19,7 +19,7 @@ pub struct Asked {
     /// The order in which the runs were made.
     pub design: Design,
     /// Looks at which it is judged, where it may end early; empty: once.
-    pub looks: &'static [Look],
+    pub looks: Vec<Look>,
     /// The figures that are compared; empty: those that are usual for what was measured.
     pub figures: Vec<Figure>,
     /// The limits.
@@ -114,7 +114,7 @@ pub fn figures(study: &StudyDocument, second: u32, asked: &Asked) -> Vec<Compare
         .iter()
         .map(|figure| Runs { first: study.figures_of(0, *figure), second: study.figures_of(second, *figure) })
         .collect();
-    let compared = compare_by(&runs, Rule::after(asked.design, asked.looks, study.blocks));
+    let compared = compare_by(&runs, Rule::after(asked.design, &asked.looks, study.blocks));
     let all = list.into_iter().zip(runs).zip(compared);
     all.map(|((figure, Runs { first, second }), compared)| ComparedFigure { figure, compared, first, second }).collect()
 }

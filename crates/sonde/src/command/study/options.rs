@@ -13,7 +13,7 @@ pub struct TrialOptions {
     /// Trials of each setting, one per block; a 95 % interval takes at least 6
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub blocks: Option<u32>,
-    /// Maximum total time; sonde shortens trials to fit [default: the duration printed at the start]
+    /// Maximum total time: trials are shortened to fit, and `compare` and `study` make more where it has room [default: as printed at the start]
     #[arg(long, value_name = "TIME", value_parser = value::run_length)]
     pub budget: Option<Nanos>,
     /// Seed of the order of trials, to repeat it [default: random, stored in the result]

@@ -1,5 +1,7 @@
 //! Trials of a study, the duration of each, and that of all of them: known, and said, before the first.
 
+use measure::claim;
+use measure::comparison::{LOOKS, Look};
 use measure::method::{Method, SourcePorts};
 use measure::study::lengths::{self, Wish};
 use measure::study::{Turn, stretched};
@@ -14,6 +16,9 @@ const STREAM: Nanos = Nanos::secs(3);
 const MOST: Nanos = Nanos::secs(100);
 /// More time than a trial should take, after which it is ended: the peer's silence has a timeout of its own before.
 const PATIENCE: Nanos = Nanos::secs(20);
+
+/// Most times that the looks of a comparison are stretched: more runs say little more.
+const MOST_STRETCH: u32 = 5;
 
 /// Fewest exchanges that a trial's median is of.
 pub const FEWEST: u64 = 5;
@@ -98,9 +103,8 @@ pub fn within(
     let blocks = stretches.blocks;
     let time = budget.map(|budget| Nanos(budget.whole.0.saturating_sub(budget.aside.0)));
     if let Some((budget, time)) = budget.zip(time) {
-        // On a busy machine each takes longer than is allowed for, and a block that lacks a setting shows nothing: where that leaves
-        // room for them at all, a quarter of the budget is kept in hand.
-        let careful = lengths::within(Nanos(time.0 / 4 * 3), &wishes, blocks);
+        // A block that lacks a setting shows nothing: where that leaves room for them at all, a part of the budget is kept in hand.
+        let careful = lengths::within(in_hand(time), &wishes, blocks);
         let lengths = careful.or_else(|| lengths::within(time, &wishes, blocks));
         let lengths = lengths.ok_or_else(|| unkept(budget, &wishes, blocks))?;
         for (wish, length) in wishes.iter_mut().zip(lengths) {
@@ -108,6 +112,22 @@ pub fn within(
         }
     }
     made_of(settings, &wishes, stretches, time)
+}
+
+/// Moments at which a study that may end early is judged: those of a comparison, stretched as far as the budget has room, so that it is spent where
+/// the answer takes it. The first comes after `first` runs of each setting at the latest.
+pub fn looks(wishes: &[Wish], budget: Option<Nanos>, first: u32) -> Vec<Look> {
+    let least = LOOKS[LOOKS.len() - 1].runs;
+    let has_room = |times: &u32| budget.is_some_and(|budget| lengths::whole(wishes, least * times) <= in_hand(budget));
+    let times = (1..=MOST_STRETCH).rev().find(has_room).unwrap_or(1);
+    let mut looks = claim::looks(least * times).to_vec();
+    looks[0].runs = looks[0].runs.min(first);
+    looks
+}
+
+/// The part of a budget that is planned with: on a busy machine trials take longer than is allowed for.
+pub fn in_hand(budget: Nanos) -> Nanos {
+    Nanos(budget.0 / 4 * 3)
 }
 
 /// The number of trials of each setting, and their order.
