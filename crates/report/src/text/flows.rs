@@ -1,7 +1,7 @@
 //! Several connections apart: their groups, and what a run over one of them would have said.
 
 use logbook::record::{Question, Record};
-use measure::method::{Carrier, Exchange, LoopKind, Traffic};
+use measure::method::{Carrier, Exchange, LoopKind, Method, Schedule, Traffic};
 use measure::outcome::Outcome;
 use measure::outcome::flows::{Between, FlowGroup, Flows};
 use measure::unit::{Nanos, grouped};
@@ -87,15 +87,23 @@ pub(crate) fn scope(record: &Record) -> Option<String> {
     }
     let asked = |flows: &Flows| flows.each.iter().filter(|flow| flow.answered > 0).count();
     let flows = outcome.flows.as_ref().map_or(1, asked);
-    if let Some(share) = least_share(flows) {
+    let held = if let Some(share) = least_share(flows) {
         let share = number::percent(share);
-        return Some(format!(
-            "this run and its {flows} connections. A path of less than {share} of all connections may be missing"
-        ));
-    }
-    let one = one_connection(outcome, record);
-    let one = one.map(|one| format!("this run and {one}. Others may take another path, queue or CPU → --flows 8"));
-    Some(one.unwrap_or_else(|| "this run. Another one may differ → sonde compare".to_owned()))
+        format!("this run and its {flows} connections. A path of less than {share} of all connections may be missing")
+    } else if let Some(one) = one_connection(outcome, record) {
+        format!("this run and {one}. Others may take another path, queue or CPU → --flows 8")
+    } else {
+        "this run. Another one may differ → sonde compare".to_owned()
+    };
+    let step = in_step(&record.method)
+        .map(|gap| format!(". A cycle on the path that divides {gap:#} is met at one point alone → --poisson"));
+    Some(held + &step.unwrap_or_default())
+}
+
+/// The gap of requests that are due at even intervals, where something on a path may recur as seldom: grants of a radio link, beacons, timers.
+fn in_step(method: &Method) -> Option<Nanos> {
+    let even = matches!(method.schedule, Schedule::Every { .. } | Schedule::Rate { .. });
+    method.schedule.mean_gap().filter(|gap| even && *gap >= Nanos::millis(1))
 }
 
 /// The connection of a run that has no more; absent where the exchanges had a connection each, and of what has none.
