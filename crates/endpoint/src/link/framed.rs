@@ -415,9 +415,9 @@ impl<S: Speech> Link for Framed<S> {
             self.tidy();
         }
         if self.spent {
-            self.renew()?
+            self.renew()?;
         } else {
-            self.refresh()?
+            self.refresh()?;
         }
         self.count_acknowledgements();
         Ok(())

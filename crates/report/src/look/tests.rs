@@ -113,7 +113,7 @@ fn connections_that_are_reset_are_no_refusals() {
     let said = "TCP :7663: connections are accepted and then reset. Whether the host or a middlebox resets them is not established";
     assert!(!text(&found).contains("then reset"));
     let port = &mut found.look.addresses[0].ports[0];
-    port.service = Some(ServiceFinding::Reset { asked: vec![measure::reach::Service::Sonde] });
+    port.service = Some(ServiceFinding::Reset { asked: vec![Service::Sonde] });
     assert!(text(&found).contains(said), "{}", text(&found));
     let mut silent = fixture::silent_look();
     let port = &mut silent.look.addresses[0].ports[0];
@@ -356,7 +356,7 @@ fn a_program_that_answers_by_an_error_is_told() {
     let request = "HEAD /".to_owned();
     let application = Some(Application { protocol: "http".to_owned(), request, mix: None });
     let method = Asked { carrier: Some(Carrier::Tcp), application, ..Asked::default() }.resolve().unwrap();
-    leg.who = measure::look::Who::Program { service: measure::reach::Service::Http };
+    leg.who = Who::Program { service: Service::Http };
     (leg.method, leg.reply) = (Some(Box::new(method)), Some("405".to_owned()));
     let text = unbroken(&found);
     assert!(text.contains("answered by HTTP (HEAD /, 405)"), "{text}");
