@@ -121,7 +121,7 @@ impl Sizes {
     }
 
     /// Octets of the next frame: at least one, at most what 31 bits hold.
-    pub fn next(&mut self) -> u32 {
+    pub fn draw(&mut self) -> u32 {
         let octets = match self {
             Self::Same(octets) => f64::from(*octets),
             Self::Drawn { spread, per_second, rng } => spread.draw(rng) / (*per_second * 8.0),
@@ -175,7 +175,7 @@ mod tests {
     fn sizes_have_the_mean_and_the_deviation_asked_for() {
         let spread = Spread { mean: 40_000_000, deviation: 10_000_000 };
         let mut sizes = Sizes::drawn(spread, 50.0, 7);
-        let drawn: Vec<f64> = (0..20_000).map(|_| f64::from(sizes.next())).collect();
+        let drawn: Vec<f64> = (0..20_000).map(|_| f64::from(sizes.draw())).collect();
         let count = drawn.len() as f64;
         let mean = drawn.iter().sum::<f64>() / count;
         let deviation = (drawn.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / count).sqrt();
@@ -189,9 +189,9 @@ mod tests {
 
     #[test]
     fn sizes_are_bounded() {
-        assert_eq!(Sizes::drawn(Spread { mean: 1, deviation: 0 }, 1_000.0, 1).next(), 1);
-        assert_eq!(Sizes::drawn(Spread { mean: u64::MAX, deviation: 0 }, 1.0, 1).next(), i32::MAX as u32);
-        assert_eq!(Sizes::Same(0).next(), 1);
-        assert!(Sizes::drawn(Spread { mean: 1_000, deviation: u64::MAX }, f64::NAN, 1).next() >= 1);
+        assert_eq!(Sizes::drawn(Spread { mean: 1, deviation: 0 }, 1_000.0, 1).draw(), 1);
+        assert_eq!(Sizes::drawn(Spread { mean: u64::MAX, deviation: 0 }, 1.0, 1).draw(), i32::MAX as u32);
+        assert_eq!(Sizes::Same(0).draw(), 1);
+        assert!(Sizes::drawn(Spread { mean: 1_000, deviation: u64::MAX }, f64::NAN, 1).draw() >= 1);
     }
 }

@@ -99,7 +99,7 @@ impl<W: Cut> Framed<W> {
         count.frames.missed += u64::from(tick.missed);
         count.frames.slips += u64::from(tick.missed > 0);
         count.took(i64::try_from(late.0).unwrap_or(i64::MAX));
-        let size = self.sizes.next();
+        let size = self.sizes.draw();
         let start = if self.block.number == 0 { Stamp::of(wall()) } else { self.block.start };
         self.block = Block { start, previous: self.block.number, number: tick.number, size, left: size, ..self.block };
         self.way.begin_frame(&self.block);
@@ -204,7 +204,7 @@ mod tests {
     fn a_sender_that_is_held_up_leaves_frames_out_and_counts_them() {
         let frames = Frames { per_second: 100.0, content: Content::Fixed(1_000), gap: Nanos::ZERO };
         let mut framed = Framed::new(Halves::default(), &frames);
-        let mut two = |framed: &mut Framed<Halves>| {
+        let two = |framed: &mut Framed<Halves>| {
             let mut moved = 0;
             while moved < 2 {
                 moved += u32::from(matches!(framed.call(), Ok(Call::Moved(500))));

@@ -53,7 +53,9 @@ pub fn why(key: Key) -> Option<&'static str> {
         Key::IncrDestination | Key::IncrDestinationPort | Key::IncrSource | Key::IncrSourcePort => NEXT,
         Key::Stdin => INPUT,
         Key::LocalOnly => "routes are not gone around here: leave it away",
-        Key::UdpL4s => "congestion marks are not answered here: over TCP -Z prague does so, where the kernel has it",
+        Key::UdpL4s => {
+            "datagrams are not paced by congestion marks here, nor by a 2.2.1 built without that, which sends a plain flow: over TCP -Z prague answers marks, where the kernel has it"
+        }
         Key::SuggestWindow => "suggests nothing in the original either: leave it away",
         _ => return None,
     };
