@@ -42,7 +42,6 @@ pub fn each(mut test: impl FnMut(End, End)) {
 #[test_case("-n 3M -l 8K"; "small writes")]
 #[test_case("-t 0.3 -b 20m"; "a time at a rate")]
 #[test_case("-n 1M -P 3"; "three streams")]
-#[test_case("-t 0.3 --isochronous=50:4m,1m -l 4K"; "frames of several writes")]
 #[test_case("-n 2M -R"; "reverse")]
 #[test_case("-t 0.3 -b 20m --full-duplex"; "both ways")]
 #[test_case("-n 1M -w 64K -M 1000 -N"; "tuned sockets")]
