@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use self::arrivals::Datagrams;
 use self::glance::TcpGlance;
+use crate::frames::Frames;
 use crate::unit::{Bytes, Nanos};
 
 /// Payload that the calls of one end carried in one direction.
@@ -41,6 +42,9 @@ pub struct Interval {
     /// Counts of the receiver of numbered datagrams within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
+    /// Counts of frames within it, where its payload is frames; in no record.
+    #[serde(skip)]
+    pub frames: Option<Frames>,
     /// True where it belongs to the warm-up, which counts from its own start and is in no sum.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub omitted: bool,

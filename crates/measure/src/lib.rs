@@ -15,6 +15,7 @@ pub mod comparison;
 pub mod details;
 pub mod environment;
 pub mod event;
+pub mod frames;
 pub mod hops;
 pub mod interval;
 pub mod look;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use self::detail::Detail;
 use self::latency::UnderLoad;
 use self::meter::{Metered, StreamCount};
+use crate::frames::Frames;
 use crate::interval::arrivals::Datagrams;
 use crate::interval::glance::TcpGlance;
 pub use crate::interval::{Carried, Interval};
@@ -90,6 +91,8 @@ pub struct Sight {
     pub tcp: Option<TcpGlance>,
     /// Counts of a receiver of numbered datagrams since its start; transit times are those since the sight before.
     pub datagrams: Option<Datagrams>,
+    /// Counts of frames since its start, where its payload is frames; times are those since the sight before.
+    pub frames: Option<Frames>,
 }
 
 impl Sight {
@@ -99,6 +102,7 @@ impl Sight {
         Self {
             tcp: self.tcp.map(|tcp| tcp.since(&earlier.tcp.unwrap_or_default())),
             datagrams: self.datagrams.map(|datagrams| datagrams.since(&earlier.datagrams.unwrap_or_default())),
+            frames: self.frames.map(|frames| frames.since(&earlier.frames.unwrap_or_default())),
         }
     }
 }

@@ -16,6 +16,18 @@ pub struct Spread {
     pub deviation: u64,
 }
 
+impl Spread {
+    /// Draws a number: the exponential of a normal one whose moments yield the mean and the deviation.
+    pub fn draw(self, rng: &mut Rng) -> f64 {
+        let (mean, deviation) = (self.mean.max(1) as f64, self.deviation as f64);
+        let squared = (deviation / mean).powi(2).ln_1p();
+        let (first, second) = (1.0 - rng.f64(), rng.f64());
+        // Box and Muller, 1958.
+        let normal = (-2.0 * first.ln()).sqrt() * (std::f64::consts::TAU * second).cos();
+        (mean.ln() - squared / 2.0 + squared.sqrt() * normal).exp()
+    }
+}
+
 /// An account that fills at a rate that varies.
 #[derive(Clone, Debug)]
 pub struct VaryingRate {
@@ -67,15 +79,9 @@ impl VaryingRate {
         self.latest = now;
     }
 
-    /// Draws the next rate: the exponential of a normal number whose moments yield the mean and the deviation.
+    /// Draws the next rate.
     fn draw(&mut self) {
-        let (mean, deviation) = (self.spread.mean.max(1) as f64, self.spread.deviation as f64);
-        let squared = (deviation / mean).powi(2).ln_1p();
-        let (first, second) = (1.0 - self.rng.f64(), self.rng.f64());
-        // Box and Muller, 1958.
-        let normal = (-2.0 * first.ln()).sqrt() * (std::f64::consts::TAU * second).cos();
-        let rate = (mean.ln() - squared / 2.0 + squared.sqrt() * normal).exp();
-        self.rate = rate.max(1.0) / 1e9;
+        self.rate = self.spread.draw(&mut self.rng).max(1.0) / 1e9;
         self.until = self.until.after(self.period);
     }
 }

@@ -19,6 +19,7 @@ pub mod fin;
 pub mod first;
 pub mod flag;
 pub mod flow;
+pub mod frame;
 pub mod settings;
 pub mod time;
 pub mod wire;

@@ -101,7 +101,7 @@ impl Bulk for Sender {
 /// Reads the sender's TCP facts; empty where the socket is none of TCP.
 #[cold]
 fn sender_sight(socket: &Socket) -> Sight {
-    Sight { tcp: TcpInfo::of(socket).ok().map(|info| info.glance()), datagrams: None }
+    Sight { tcp: TcpInfo::of(socket).ok().map(|info| info.glance()), ..Sight::default() }
 }
 
 #[cold]

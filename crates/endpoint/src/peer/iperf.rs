@@ -3,6 +3,7 @@
 
 mod course;
 mod datagram;
+pub mod framed;
 mod tcp;
 mod varied;
 

@@ -109,12 +109,14 @@ impl Meter {
 
     /// Ends the present interval at `now`, with `sight` as the state of the way, and returns it.
     pub fn interval(&mut self, now: Instant, sight: Sight) -> Interval {
+        let within = sight.since(&self.seen);
         let interval = Interval {
             at_ns: self.edge.since(self.began).unwrap_or(Nanos::ZERO),
             length_ns: now.since(self.edge).unwrap_or(Nanos::ZERO),
             carried: self.carried.since(&self.at_edge),
             tcp: sight.tcp,
-            datagrams: sight.since(&self.seen).datagrams,
+            datagrams: within.datagrams,
+            frames: within.frames,
             omitted: false,
         };
         (self.edge, self.at_edge, self.seen) = (now, self.carried, sight);
@@ -233,7 +235,7 @@ mod tests {
     use crate::interval::arrivals::Datagrams;
     use crate::unit::Bytes;
 
-    const NOTHING: Sight = Sight { tcp: None, datagrams: None };
+    const NOTHING: Sight = Sight { tcp: None, datagrams: None, frames: None };
 
     #[test]
     fn intervals_are_what_came_between_edges_and_the_last_may_be_short() {

@@ -3,6 +3,7 @@
 use super::datagram::{self, Opening};
 use super::first::{self, First};
 use super::flag::{Flags, Upper};
+use super::frame::Layout;
 use super::settings::{Amount, BASE, Base, EXTENSION, Extension, Rate, Version};
 use super::time::Stamp;
 use super::wish::{Back, Pace, Way};
@@ -38,6 +39,22 @@ pub struct Ask {
     pub prefetch: Option<u32>,
     /// True where data are acknowledged at once.
     pub quick_acks: bool,
+    /// Frames in place of a steady stream; absent: none.
+    pub frames: Option<Framing>,
+}
+
+/// Form of what is sent in frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Isochronous traffic. Each datagram says of which frame it is.
+    Isochronous(Layout),
+    /// Bursts of one size at fixed times. Datagrams say nothing of them.
+    Periodic {
+        /// Millionths of a burst that there are a second.
+        micro_hertz: u64,
+        /// Octets of a burst.
+        octets: u32,
+    },
 }
 
 impl Default for Ask {
@@ -57,6 +74,7 @@ impl Default for Ask {
             service: 0,
             prefetch: None,
             quick_acks: false,
+            frames: None,
         }
     }
 }
@@ -65,20 +83,38 @@ impl Ask {
     /// The header of a connection that starts at `start`.
     pub fn first(&self, start: Stamp) -> First {
         let mut tail = Vec::new();
-        if self.trip_times {
+        if self.trip_times || matches!(self.frames, Some(Framing::Isochronous(_))) {
             tail = vec![0; first::STAMPED - first::USUAL];
             word::write_all(&mut tail, 4, &[start.seconds, start.micros]);
         }
+        let mut length = BASE + EXTENSION + tail.len();
+        if let Some(Framing::Periodic { micro_hertz, octets }) = self.frames {
+            tail.resize(first::SETTINGS + 32 - first::USUAL, 0);
+            let (whole, part) = (micro_hertz / 1_000_000, micro_hertz % 1_000_000);
+            let settings = [u32::try_from(whole).unwrap_or(u32::MAX), part as u32, octets];
+            word::write_all(&mut tail, first::SETTINGS - first::USUAL, &settings);
+            // Without a start time the original counts too few, and the settings are cut off behind what it reads of them.
+            length = if self.trip_times { first::SETTINGS + 32 } else { first::SETTINGS + 16 };
+            tail.truncate(length - first::USUAL);
+        }
         let version2 = self.way != Way::Upload || self.detects;
         let flags = [(version2, Flags::VERSION2), (self.detects, Flags::PEER_DETECT)];
-        let length = BASE + EXTENSION + tail.len();
-        let extension = Some(self.extension(self.upper(), self.rate()));
+        let framed = match self.frames {
+            None => Upper::default(),
+            Some(Framing::Isochronous(_)) => Upper::ISOCHRONOUS,
+            Some(Framing::Periodic { .. }) => Upper::PERIODIC,
+        };
+        let extension = Some(self.extension(self.upper().with(framed), self.rate()));
         First { base: self.base(&flags, length), extension, tail, key: None }
     }
 
     /// The header of a flow of datagrams that starts at `start`.
     pub fn opening(&self, start: Stamp) -> Opening {
         let mut tail = Vec::new();
+        let layout = if let Some(Framing::Isochronous(layout)) = self.frames { Some(layout) } else { None };
+        if let Some(layout) = layout {
+            tail = vec![0; layout.end() - datagram::USUAL];
+        }
         if self.trip_times {
             tail = vec![0; datagram::LONGEST - datagram::USUAL];
             word::write_all(&mut tail, 112 - datagram::USUAL, &[start.seconds, start.micros]);
@@ -86,10 +122,16 @@ impl Ask {
         let turned = self.way != Way::Upload;
         let upper =
             if self.silent || self.way == Way::Duplex { self.upper().with(Upper::NO_FIN) } else { self.upper() };
+        let upper = if layout.is_some() { upper.with(Upper::ISOCHRONOUS) } else { upper };
         let tests = turned || upper != Upper::default();
         let flags = [(true, Flags::WIDE), (turned, Flags::VERSION2), (tests, Flags::UDP_TESTS)];
-        let length = if self.trip_times { datagram::STAMPED } else { datagram::USUAL };
-        Opening { base: self.base(&flags, length), extension: Some(self.extension(upper, self.rate())), tail }
+        let usual = if self.trip_times { datagram::STAMPED } else { datagram::USUAL };
+        let length = layout.map_or(usual, Layout::end);
+        let mut extension = self.extension(upper, self.rate());
+        if layout == Some(Layout::Barred) {
+            extension.version = Version::BARRED;
+        }
+        Opening { base: self.base(&flags, length), extension: Some(extension), tail }
     }
 
     fn base(&self, more: &[(bool, Flags)], length: usize) -> Base {

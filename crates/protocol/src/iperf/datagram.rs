@@ -16,8 +16,9 @@
 
 use measure::unit::Nanos;
 
-use super::flag::Flags;
-use super::settings::{BASE, Base, EXTENSION, Extension};
+use super::flag::{Flags, Upper};
+use super::frame::{self, Layout};
+use super::settings::{BASE, Base, EXTENSION, Extension, Version};
 use super::time::Stamp;
 use super::word;
 use crate::bulk::{Mark, Numbering, StampClock};
@@ -32,10 +33,7 @@ pub const LONGEST: usize = 128;
 pub const STAMPED: usize = 108;
 
 const EXTENDED: usize = HEAD + BASE;
-const ISOCHRONOUS: usize = 32;
 const START: usize = 112;
-/// The first version with a barrier.
-const WITH_BARRIER: u32 = 0x0002_0002;
 
 /// Settings of a test in a flow's first datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,8 +105,20 @@ impl Opening {
     /// Settings of isochronous traffic, which stand in another place in 2.2: period in µs, start, previous and present
     /// frame, octets of the burst, octets that are left.
     pub fn isochronous(&self) -> Option<[u32; 8]> {
-        let barrier = if self.extension?.version.upper >= WITH_BARRIER { 4 } else { 0 };
-        word::read_all(self.tail.get(barrier..barrier + ISOCHRONOUS)?)
+        let start = self.layout()?.offset() - USUAL;
+        word::read_all(self.tail.get(start..start + frame::BLOCK)?)
+    }
+
+    /// The place of the isochronous settings, by the client's version; `None`: it does not say.
+    pub fn layout(&self) -> Option<Layout> {
+        let version = self.extension?.version;
+        Some(if version.upper >= Version::BARRED.upper { Layout::Barred } else { Layout::Plain })
+    }
+
+    /// True where the client sends frames.
+    pub fn is_isochronous(&self) -> bool {
+        let upper = self.extension.map_or(Upper(0), |extension| extension.upper);
+        self.base.flags.has(Flags::UDP_TESTS) && upper.has(Upper::ISOCHRONOUS)
     }
 }
 

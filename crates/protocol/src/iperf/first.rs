@@ -15,7 +15,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::flag::{Flags, Lower};
+use super::flag::{Flags, Lower, Upper};
 use super::settings::{BASE, Base, EXTENSION, Extension};
 use super::time::Stamp;
 use super::{bounce, word};
@@ -30,7 +30,8 @@ pub const LONGEST: usize = 255 + *KEY.end();
 pub const KEY: RangeInclusive<usize> = 4..=128;
 
 const START: usize = 64;
-const ISOCHRONOUS: usize = 80;
+/// Place of the settings of frames.
+pub const SETTINGS: usize = 80;
 const CONGESTION: usize = 112;
 
 /// A header as it stands at the start of a connection.
@@ -177,7 +178,15 @@ impl First {
 
     /// Frames a second, mean, variance and burst gap of isochronous traffic: a low and a high word each.
     pub fn isochronous(&self) -> Option<[u32; 8]> {
-        word::read_all(self.tail.get(ISOCHRONOUS - USUAL..).filter(|_| self.extension.is_some())?)
+        word::read_all(self.tail.get(SETTINGS - USUAL..).filter(|_| self.extension.is_some())?)
+    }
+
+    /// Bursts a second, where the client sends them at fixed times; `None`: it does not, or says none that can be.
+    pub fn bursts(&self) -> Option<f64> {
+        self.extension.filter(|extension| extension.upper.has(Upper::PERIODIC))?;
+        let [whole, part] = [self.word(SETTINGS)?, self.word(SETTINGS + 4)?];
+        let rate = f64::from(whole) + f64::from(part) / 1e6;
+        (part < 1_000_000 && rate > 0.0).then_some(rate)
     }
 
     /// The congestion control that the client uses (2.2, `-Z`).

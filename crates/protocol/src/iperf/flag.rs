@@ -72,6 +72,8 @@ impl Upper {
     pub const NO_FIN: Self = Self(0x0008);
     /// `--trip-times`: the clocks are synchronised.
     pub const TRIP_TIMES: Self = Self(0x0010);
+    /// Bursts at fixed times, whose settings follow (`--burst-period`).
+    pub const PERIODIC: Self = Self(0x2000);
     /// The rate is in datagrams a second.
     pub const PACKETS: Self = Self(0x0080);
     /// `-R`: the server sends.

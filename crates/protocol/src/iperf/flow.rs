@@ -4,12 +4,14 @@
 //! and the same report answers every further one. The datagram that ends it counts as one of it, as the original counts:
 //! its octets and its number are among those reported.
 
+use measure::frames::Frames;
 use measure::interval::arrivals::{Arrivals, Datagrams};
 use measure::interval::bins::Bins;
 use measure::unit::{Instant, Nanos};
 
-use super::datagram::{self, IperfNumbering, Settings};
+use super::datagram::{self, IperfNumbering, Opening, Settings};
 use super::fin::{AckFin, Rest};
+use super::frame::Arrived;
 use super::time::{self, Span};
 use crate::bulk::{Mark, Numbering};
 
@@ -20,6 +22,8 @@ pub struct Flow {
     settings: Settings,
     bytes: u64,
     arrivals: Arrivals,
+    /// Its frames, where it has such.
+    frames: Option<Arrived>,
     /// All transit times, where these are kept in bins.
     bins: Option<Bins>,
     /// Transit times of the first and the latest datagram, nanoseconds.
@@ -53,11 +57,14 @@ impl Flow {
     pub fn begin(datagram: &[u8], now: Instant, arrived: Nanos) -> Option<Self> {
         let numbering = IperfNumbering::of_first(datagram)?;
         let settings = datagram::settings(datagram);
+        let opening = if let Settings::Test(opening) = &settings { Some(opening) } else { None };
+        let layout = opening.filter(|opening| opening.is_isochronous()).and_then(Opening::layout);
         let mut flow = Self {
             numbering,
             settings,
             bytes: 0,
             arrivals: Arrivals::new(true),
+            frames: layout.map(Arrived::new),
             bins: None,
             transits: None,
             began: now,
@@ -104,6 +111,16 @@ impl Flow {
         self.arrivals.sight()
     }
 
+    /// Returns the counts of all frames, where it has such.
+    pub fn frames(&self) -> Option<Frames> {
+        self.frames.as_ref().map(Arrived::total)
+    }
+
+    /// The same, with the times since this was asked last.
+    pub fn frames_in_sight(&mut self) -> Option<Frames> {
+        self.frames.as_mut().map(Arrived::sight)
+    }
+
     /// Returns the arrival of its first datagram.
     pub fn began(&self) -> Instant {
         self.began
@@ -131,6 +148,9 @@ impl Flow {
             (Mark::Data { .. }, true) => Heard::Stray,
             (Mark::Data { number, sent }, false) => {
                 self.take(number, datagram.len(), sent, now, arrived);
+                if let Some(frames) = &mut self.frames {
+                    frames.arrive(datagram, arrived);
+                }
                 Heard::Data
             }
             (Mark::Last { count, sent }, false) => {

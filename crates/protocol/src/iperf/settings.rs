@@ -118,6 +118,9 @@ impl Version {
     /// 2.1.8, whose messages ours are.
     pub const OURS: Self = Self { upper: 0x0002_0001, lower: 0x0008_0003 };
 
+    /// 2.2.1, whose headers of isochronous datagrams ours are: the first with a barrier in front of what 2.1 has there.
+    pub const BARRED: Self = Self { upper: 0x0002_0002, lower: 0x0001_0001 };
+
     /// Major, minor and patch number.
     pub fn numbers(self) -> [u16; 3] {
         [(self.upper >> 16) as u16, self.upper as u16, (self.lower >> 16) as u16]

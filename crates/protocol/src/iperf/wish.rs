@@ -12,7 +12,7 @@ use super::time::Stamp;
 const LENGTH: Nanos = Nanos::secs(10);
 
 /// Request of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wish {
     /// Sender over the client's own connection or flow.
     pub way: Way,
@@ -40,6 +40,17 @@ pub struct Wish {
     pub prefetch: Option<u32>,
     /// True where the server is to acknowledge at once.
     pub quick_acks: bool,
+    /// Frames in place of a steady stream; absent: none.
+    pub frames: Option<Frames>,
+}
+
+/// Frames of a client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Frames {
+    /// Isochronous traffic.
+    Isochronous,
+    /// Bursts at fixed times: so many a second.
+    Periodic(f64),
 }
 
 /// Sender over the client's own connection or flow.
@@ -104,7 +115,8 @@ impl Wish {
             (true, false) => Acknowledged::Plainly,
             (true, true) => Acknowledged::WithTimes,
         };
-        Self { acknowledged, trip_times: first.start().filter(|_| stamped), ..wish }
+        let frames = wish.frames.or(first.bursts().map(Frames::Periodic));
+        Self { acknowledged, trip_times: first.start().filter(|_| stamped), frames, ..wish }
     }
 
     /// Reads the request in a flow's header.
@@ -145,6 +157,7 @@ impl Wish {
             version: extension.map(|extension| extension.version),
             prefetch: extension.filter(|_| upper.has(Upper::PREFETCH)).map(|extension| extension.prefetch),
             quick_acks: upper.has(Upper::QUICK),
+            frames: upper.has(Upper::ISOCHRONOUS).then_some(Frames::Isochronous),
         }
     }
 }

@@ -6,6 +6,7 @@
 mod bad;
 mod drivers;
 mod ends;
+mod frames;
 mod more;
 mod pairs;
 mod record;

@@ -25,6 +25,7 @@ use protocol::iperf::ack::Ack;
 use protocol::iperf::fin::AckFin;
 use protocol::iperf::wish::{Back, Pace, Quantity, Way};
 
+use super::framed::Frames;
 use super::usual;
 use crate::engine::Ended;
 use crate::error::EndpointError;
@@ -54,6 +55,8 @@ pub struct Test {
     pub pace: Option<Pace>,
     /// Varying rate of what we send; the server receives the pace alone. Absent: the rate does not vary.
     pub spread: Option<Spread>,
+    /// Frames in place of a steady stream, at their own rate; an upload's alone. Absent: none.
+    pub frames: Option<Frames>,
     /// A pause behind each write over a connection, in TCP's round trips (`--near-congestion`); absent: none.
     pub near_congestion: Option<f64>,
     /// A file that each stream over a connection sends, whose end is its end (`-F`).
@@ -99,6 +102,7 @@ impl Test {
             quantity: Quantity::Time(Nanos::secs(10)),
             pace: None,
             spread: None,
+            frames: None,
             near_congestion: None,
             file: None,
             key: None,

@@ -7,11 +7,13 @@ use protocol::bulk::{Bulk, Call, Numbering};
 use protocol::iperf::closing::Closing;
 use protocol::iperf::datagram::{HEAD, IperfNumbering};
 use protocol::iperf::fin::{self, AckFin};
+use protocol::iperf::frame::{Block, Layout};
 use protocol::link::Fault;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
+use super::framed::Cut;
 use super::tcp::wall;
 use crate::clock::{self, Monotonic};
 use crate::link::bulk::by_the_machines_clocks;
@@ -38,6 +40,10 @@ pub struct Flowing {
     first: Option<Vec<u8>>,
     sent: u64,
     left: Option<u64>,
+    /// The frame that is sent, where frames are.
+    frame: Option<Block>,
+    /// Place of what datagrams say of it; absent: nothing.
+    layout: Option<Layout>,
 }
 
 impl Flowing {
@@ -46,7 +52,13 @@ impl Flowing {
     pub fn new(socket: Socket, aim: Aim, datagram: Vec<u8>, first: Option<Vec<u8>>, bytes: Option<u64>) -> Self {
         let mut datagram = datagram;
         datagram.resize(datagram.len().max(HEAD), 0);
-        Self { socket, aim, datagram, first, sent: 0, left: bytes }
+        Self { socket, aim, datagram, first, sent: 0, left: bytes, frame: None, layout: None }
+    }
+
+    /// Datagrams say at `layout` of which frame they are.
+    #[must_use]
+    pub fn told_at(self, layout: Layout) -> Self {
+        Self { layout: Some(layout), ..self }
     }
 
     /// The socket itself.
@@ -87,18 +99,42 @@ fn dispatch(socket: &Socket, aim: &mut Aim, datagram: &[u8]) -> Result<usize, Er
     }
 }
 
+impl Cut for Flowing {
+    fn begin_frame(&mut self, frame: &Block) {
+        self.frame = Some(*frame);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.frame.is_none_or(|frame| frame.left == 0)
+    }
+}
+
 impl Bulk for Flowing {
     #[inline]
     fn call(&mut self) -> Result<Call, Fault> {
         if self.left == Some(0) {
             return Ok(Call::End);
         }
-        let Self { socket, aim, datagram, first, sent, left } = self;
+        let Self { socket, aim, datagram, first, sent, left, frame, layout } = self;
         let datagram = first.as_mut().unwrap_or(datagram);
+        let least = layout.map_or(HEAD, Layout::end);
+        let mut length = datagram.len();
+        if let Some(frame) = frame {
+            // The part that a datagram shorter than its own header would have is as long as that.
+            frame.left = frame.left.max(u32::try_from(least).unwrap_or(u32::MAX));
+            frame.size = frame.size.max(frame.left);
+            length = length.min(frame.left as usize);
+            if let Some(layout) = layout {
+                frame.write(datagram, *layout);
+            }
+        }
         IperfNumbering::CURRENT.write(datagram, *sent + 1, wall());
-        match dispatch(socket, aim, datagram) {
+        match dispatch(socket, aim, &datagram[..length]) {
             Ok(count) => {
                 *sent += 1;
+                if let Some(frame) = frame {
+                    frame.left = frame.left.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
+                }
                 *left = left.map(|left| left.saturating_sub(count as u64));
                 *first = None;
                 Ok(Call::Moved(count))

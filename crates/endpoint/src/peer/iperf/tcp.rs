@@ -12,12 +12,14 @@ use measure::unit::{Instant, Nanos};
 use protocol::bulk::{Bulk, Call};
 use protocol::iperf::burst::{self, Burst, Splitter};
 use protocol::iperf::first::{self, Beginning, Malformed, Reading};
+use protocol::iperf::frame::Block;
 use protocol::iperf::time::Stamp;
 use protocol::link::Fault;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
+use super::framed::Cut;
 use crate::clock::{self, Monotonic};
 use crate::link::bulk::by_the_machines_clocks;
 use crate::link::clockwork::fault_of;
@@ -46,6 +48,10 @@ pub struct Writer {
     early: usize,
     left: Option<u64>,
     bursts: Option<u32>,
+    /// Octets left of a frame beyond what is put up, where frames are sent.
+    frame: Option<usize>,
+    /// Octets of all frames.
+    sent: u64,
     /// The file that is sent in place of the pattern.
     content: Option<File>,
     /// The begin of the present write, and the times of those before.
@@ -58,7 +64,18 @@ impl Writer {
         let mut buffer = vec![0; size.max(1)];
         protocol::iperf::fill(&mut buffer, 0);
         let left = bytes.map(|bytes| bytes.saturating_sub(early as u64));
-        Self { socket, buffer, pending: 0..0, early, left, bursts: None, content: None, times: None }
+        Self {
+            socket,
+            buffer,
+            pending: 0..0,
+            early,
+            left,
+            bursts: None,
+            frame: None,
+            sent: 0,
+            content: None,
+            times: None,
+        }
     }
 
     /// Each write is a burst with its own header; `early` counts beside the `bytes`, which are made whole bursts.
@@ -70,6 +87,12 @@ impl Writer {
         self.left = self.left.map(|left| left + self.early as u64);
         self.bursts = Some(0);
         self
+    }
+
+    /// What is sent are frames, each a burst of as many writes as it takes.
+    #[must_use]
+    pub fn in_frames(self) -> Self {
+        Self { frame: Some(0), ..self.in_bursts() }
     }
 
     /// Sends the content of `file`, whose end is the end.
@@ -98,7 +121,10 @@ impl Writer {
     pub fn complete(&mut self, stop: &Stop) -> u64 {
         let mut taken = 0;
         let give_up = Monotonic::now().after(HEADER);
-        while self.bursts.is_some() && !self.pending.is_empty() && !stop.requested() && Monotonic::now() < give_up {
+        while self.bursts.is_some() && !self.is_whole() && !stop.requested() && Monotonic::now() < give_up {
+            if self.pending.is_empty() {
+                self.next_of_frame();
+            }
             match self.push() {
                 Ok(count) => taken += count as u64,
                 Err(Errno::AGAIN | Errno::INTR) => {}
@@ -136,11 +162,27 @@ impl Writer {
         Ok(is_next)
     }
 
+    /// Puts the next part of a frame up.
+    fn next_of_frame(&mut self) {
+        let left = self.frame.unwrap_or(0);
+        let part = left.min(self.buffer.len());
+        self.frame = Some(left - part);
+        self.pending = 0..part;
+    }
+
     #[inline]
     fn next_of_pattern(&mut self) -> bool {
+        if self.frame.is_some_and(|left| left > 0) {
+            self.next_of_frame();
+            return true;
+        }
         let whole = self.buffer.len();
         let most = self.left.map_or(whole, |left| usize::try_from(left).unwrap_or(whole).min(whole));
         if most == 0 {
+            return false;
+        }
+        if self.frame.is_some() {
+            // The one before is whole, and the next begins by itself.
             return false;
         }
         self.pending = 0..if self.bursts.is_some() { whole } else { most };
@@ -155,9 +197,28 @@ impl Writer {
     }
 }
 
+impl Cut for Writer {
+    fn begin_frame(&mut self, frame: &Block) {
+        if self.left == Some(0) {
+            return;
+        }
+        let size = (frame.size as usize).max(burst::HEADER);
+        let now = Stamp::of(wall());
+        self.sent += size as u64;
+        let of_wire = u32::try_from(size).unwrap_or(u32::MAX);
+        Burst { begun: frame.start, written: now, number: frame.number, size: of_wire, sequence: self.sent }
+            .write(&mut self.buffer);
+        self.frame = Some(size);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.pending.is_empty() && self.frame.unwrap_or(0) == 0
+    }
+}
+
 impl Bulk for Writer {
     fn sight(&mut self) -> Sight {
-        Sight { tcp: TcpInfo::of(&self.socket).ok().map(|info| info.glance()), datagrams: None }
+        Sight { tcp: TcpInfo::of(&self.socket).ok().map(|info| info.glance()), ..Sight::default() }
     }
 
     #[inline]

@@ -2,13 +2,14 @@
 
 use measure::unit::Nanos;
 use protocol::bulk::{Mark, Numbering};
-use protocol::iperf::ask::Ask;
+use protocol::iperf::ask::{Ask, Framing};
 use protocol::iperf::datagram::{self, HEAD, IperfNumbering, Opening, Settings, Width};
 use protocol::iperf::fin::{self, AckFin};
 use protocol::iperf::flag::Flags;
+use protocol::iperf::frame::Layout;
 use protocol::iperf::settings::Amount;
-use protocol::iperf::time::Span;
-use protocol::iperf::wish::{Back, Pace, Quantity, Way, Wish};
+use protocol::iperf::time::{Span, Stamp};
+use protocol::iperf::wish::{Back, Frames, Pace, Quantity, Way, Wish};
 use test_case::test_case;
 
 use crate::iperf::transcript::{self, Capture};
@@ -100,6 +101,43 @@ fn isochronous_settings_stand_where_their_version_has_them() {
         let block = opening.isochronous().expect("isochronous settings");
         let at = if version == "2.1.8" { 76 } else { 80 };
         assert_eq!(block[0].to_be_bytes(), capture.to[at..at + 4], "{version}");
+    }
+}
+
+/// As each version begins such a flow: its own header, in its own layout, and nothing in the block yet.
+#[test_case("2.1.8", Layout::Plain, 108)]
+#[test_case("2.2.1", Layout::Barred, 112)]
+fn a_request_for_frames_is_what_the_original_sends(version: &str, layout: Layout, end: usize) {
+    let capture = transcript::one(&format!("i2-udp-isoch-{version}"), true);
+    let ask = Ask {
+        amount: Amount::time(Nanos::secs(1)),
+        pace: Some(Pace::Bits(1 << 20)),
+        frames: Some(Framing::Isochronous(layout)),
+        ..Ask::default()
+    };
+    let mut ours = vec![0; end];
+    ask.opening(Stamp::default()).write(&mut ours);
+    assert_eq!(ours[HEAD..], capture.to[HEAD..end], "{version}");
+    let Settings::Test(opening) = datagram::settings(&ours) else { panic!("{version}") };
+    assert_eq!((opening.layout(), opening.is_isochronous()), (Some(layout), true));
+    assert_eq!(Wish::of_opening(&opening).frames, Some(Frames::Isochronous));
+}
+
+#[test]
+fn a_request_for_bursts_says_how_many_a_second() {
+    for trip_times in [false, true] {
+        let frames = Some(Framing::Periodic { micro_hertz: 12_500_000, octets: 204_800 });
+        let first = Ask { trip_times, frames, ..Ask::default() }.first(Stamp::default());
+        let octets = first.encode();
+        assert_eq!(octets.len(), if trip_times { 112 } else { 96 });
+        assert_eq!(octets[80..96], [12_u32, 500_000, 204_800, 0].map(u32::to_be_bytes).concat());
+        assert_eq!(Wish::of_first(&first).frames, Some(Frames::Periodic(12.5)));
+    }
+    for settings in [[0, 0], [1, 1_000_000]] {
+        let frames = Some(Framing::Periodic { micro_hertz: 1, octets: 1 });
+        let mut first = Ask { frames, ..Ask::default() }.first(Stamp::default());
+        first.tail[20..28].copy_from_slice(&settings.map(u32::to_be_bytes).concat());
+        assert_eq!(Wish::of_first(&first).frames, None, "no number of bursts");
     }
 }
 

@@ -51,6 +51,7 @@ prop_compose! {
             service,
             prefetch,
             quick_acks,
+            frames: None,
         }
     }
 }

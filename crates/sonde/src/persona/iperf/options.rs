@@ -6,6 +6,7 @@
 mod client;
 mod either_end;
 pub mod environment;
+pub mod frames;
 pub mod number;
 mod reading;
 pub mod refused;
@@ -21,6 +22,7 @@ use measure::unit::Nanos;
 
 use crate::persona::answer::Answer;
 use crate::persona::getopt::{Fault, GNU, Rules, Scan, Why};
+use crate::persona::iperf::options::frames::Frames;
 use crate::persona::iperf::options::reading::Reading;
 use crate::persona::iperf::options::table::{ENTRIES, Given, Key};
 
@@ -120,6 +122,8 @@ pub struct Client {
     pub rate: Option<Rate>,
     /// `-b` behind a comma: how far the rate goes from its mean, bits a second.
     pub deviation: Option<u64>,
+    /// Frames in place of a steady stream.
+    pub frames: Option<Frames>,
     /// `-F`: what is sent.
     pub file: Option<PathBuf>,
     /// `--permit-key`.

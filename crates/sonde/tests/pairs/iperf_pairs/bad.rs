@@ -37,7 +37,7 @@ fn a_port_that_is_taken_is_told_in_the_originals_words() {
     server.end();
 }
 
-#[test_case("-c 127.0.0.1 --isochronous=60:1m,0"; "frames")]
+#[test_case("-c 127.0.0.1 --isochronous=60:1m,0 -R"; "frames of a server")]
 #[test_case("-c 127.0.0.1 -F /dev/zero"; "a file without an end")]
 #[test_case("-c 127.0.0.1 -F /dev/null/none"; "no file")]
 #[test_case("-c 127.0.0.1 --bounceback --working-load=sideways"; "a load of no way")]

@@ -26,11 +26,11 @@ fn sum(rows: &[(u16, u16, u64)]) -> u64 {
     rows.iter().map(|(_, _, bytes)| bytes).sum()
 }
 
-fn ended_well(client: &Ended, pairing: (End, End)) {
+pub fn ended_well(client: &Ended, pairing: (End, End)) {
     assert_eq!(client.code, Some(0), "{} against {}: {}", pairing.0, pairing.1, client.told());
 }
 
-fn each(mut test: impl FnMut(End, End)) {
+pub fn each(mut test: impl FnMut(End, End)) {
     for (client, server) in PAIRINGS {
         if client.is_here() && server.is_here() {
             test(client, server);
@@ -59,6 +59,8 @@ fn both_ends_of_tcp_count_the_same(words: &str) {
 }
 
 #[test_case("-t 0.3 -b 4m -l 1000"; "an upload")]
+#[test_case("-t 0.3 --isochronous=50:4m,1m"; "frames")]
+#[test_case("-t 0.3 --burst-period 0.1 --burst-size 20K"; "bursts")]
 #[test_case("-t 0.3 -b 500pps -P 2"; "by datagrams a second, twice")]
 fn the_server_reports_what_it_counted(words: &str) {
     each(|client, server| {
@@ -196,7 +198,7 @@ fn ours_and_the_originals_lines_have_one_form(words: &str) {
 }
 
 /// A line without its values: what is left is words and signs.
-fn shape(line: &str) -> String {
+pub fn shape(line: &str) -> String {
     let line = line.split(" (sock=").enumerate().map(|(place, part)| match place {
         0 => part.to_owned(),
         _ => part.split_once(')').map_or_else(String::new, |(_, rest)| rest.to_owned()),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use measure::method::SocketOptions;
 use measure::unit::Nanos;
 use protocol::iperf::ack::{self, Ack};
-use protocol::iperf::ask::Ask;
+use protocol::iperf::ask::{Ask, Framing};
 use protocol::iperf::datagram::{self, HEAD};
 use protocol::iperf::settings::Amount;
 use protocol::iperf::time::Stamp;
@@ -18,6 +18,7 @@ use crate::clock::Monotonic;
 use crate::error::hint::Hint;
 use crate::error::{Cause, EndpointError, Step};
 use crate::facts::socket::socket_facts;
+use crate::peer::iperf::framed::Content;
 use crate::peer::iperf::tcp::{self, HEADER, wall};
 use crate::socket::{self, any};
 use crate::stop::Stop;
@@ -90,6 +91,12 @@ pub fn ask(test: &Test, back: Option<Back>) -> Ask {
         service: test.options().tos.unwrap_or(0).into(),
         prefetch: test.tuning.unsent_bytes,
         quick_acks: test.tuning.quick_acks,
+        frames: test.frames.map(|frames| match frames.content {
+            Content::Varying(_, layout) => Framing::Isochronous(layout),
+            Content::Fixed(octets) => {
+                Framing::Periodic { micro_hertz: (frames.per_second * 1e6).round() as u64, octets }
+            }
+        }),
     }
 }
 

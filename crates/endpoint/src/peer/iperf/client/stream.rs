@@ -28,6 +28,7 @@ use crate::link::bulk::numbered::NumberedReceiver;
 use crate::link::clockwork::poll_one;
 use crate::peer::iperf::course::{self, Idle};
 use crate::peer::iperf::datagram::{Aim, Flowing};
+use crate::peer::iperf::framed::{Content, Cut, Framed};
 use crate::peer::iperf::tcp::{self, Reader, Writer};
 use crate::peer::iperf::varied::{Paused, Varied};
 use crate::session::scene::{Nobody, Scene};
@@ -124,6 +125,10 @@ fn introduce<'a>(
             }
             way => {
                 let flowing = Flowing::new(socket, Aim::Connected, datagram, first, bytes);
+                let flowing = match test.frames.map(|frames| frames.content) {
+                    Some(Content::Varying(_, layout)) => flowing.told_at(layout),
+                    _ => flowing,
+                };
                 works.push(Box::new(move |post| Ok(send_flow(test, lane(true), flowing, halt, post))));
                 if way == Way::Duplex {
                     works.push(Box::new(move |post| receive_flow(test, lane(false), beside, None, halt, post)));
@@ -136,7 +141,11 @@ fn introduce<'a>(
     let (early, ack) = open::introduce(test, &socket, ask, stop)?;
     if test.way != Way::Reverse {
         let writer = Writer::new(socket, test.size(), early, course::bytes(test.quantity));
-        let writer = if test.trip_times { writer.in_bursts() } else { writer };
+        let writer = match (test.frames, test.trip_times) {
+            (Some(_), _) => writer.in_frames(),
+            (None, true) => writer.in_bursts(),
+            (None, false) => writer,
+        };
         let writer = if test.write_times { writer.timed() } else { writer };
         let writer = if let Some(file) = content { writer.of_file(file) } else { writer };
         works.push(Box::new(move |post| Ok(send(test, lane(true), writer, ack, halt, post))));
@@ -165,13 +174,17 @@ fn found(lane: Lane, count: StreamCount, ended: crate::engine::Ended, socket: &S
 fn plan<'a>(test: &Test, post: &Post<'a>, halt: &'a Stop) -> Plan<'a> {
     let plan = course::sending(test.quantity, test.rate(), test.size(), test.interval, halt);
     let plan = Plan { thread: post.thread, pacing: test.method.pacing, ..plan };
-    // A rate that varies is waited for by the way itself.
-    if test.spread.is_some() { Plan { schedule: Schedule::BackToBack, ..plan } } else { plan }
+    // Frames, and a rate that varies, are waited for by the way itself.
+    if test.spread.is_some() || test.frames.is_some() { Plan { schedule: Schedule::BackToBack, ..plan } } else { plan }
 }
 
 /// Runs the engine on what we send.
-fn run_sender<B: Bulk>(way: B, test: &Test, halt: &Stop, post: Post<'_>) -> (B, StreamCount, crate::engine::Ended) {
+fn run_sender<B: Cut>(way: B, test: &Test, halt: &Stop, post: Post<'_>) -> (B, StreamCount, crate::engine::Ended) {
     let plan = plan(test, &post, halt);
+    if let Some(frames) = &test.frames {
+        let (framed, count, ended) = run(Framed::new(way, frames), &plan, post);
+        return (framed.way, count, ended);
+    }
     match (test.spread, test.near_congestion) {
         (None, None) => run(way, &plan, post),
         (Some(spread), None) => {
@@ -209,7 +222,11 @@ fn run<B: Bulk>(way: B, plan: &Plan<'_>, post: Post<'_>) -> (B, StreamCount, cra
 /// Sends over a connection, ends our half, and where nothing comes back waits for the server's.
 fn send(test: &Test, lane: Lane, writer: Writer, ack: Option<Ack>, halt: &Stop, post: Post<'_>) -> Found {
     let (mut way, mut count, ended) = run_sender(writer, test, halt, post);
-    count.carried.bytes.0 += way.complete(halt);
+    let rest = way.complete(halt);
+    count.carried.bytes.0 += rest;
+    if let Some(frames) = count.sight.frames.as_mut().filter(|_| rest > 0 && way.is_whole()) {
+        frames.carried += 1;
+    }
     // The drain notices a server that is gone.
     let _gone = way.socket().shutdown(Shutdown::Write);
     let mut told = Vec::new();

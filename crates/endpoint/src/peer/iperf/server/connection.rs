@@ -30,6 +30,9 @@ use crate::tcp_info::TcpInfo;
 /// Longest wait for a client to end its half after we ended ours.
 const LINGER: Nanos = Nanos::secs(5);
 
+/// Reason for which a client is refused that wants frames sent to it.
+pub(super) const NO_FRAMES: &str = "asks for frames, which this server sends none of";
+
 /// Serves a connection to its end.
 pub(super) fn serve(socket: &Socket, peer: SocketAddr, shared: &Arc<Shared>, visit: &Visit) {
     let (beginning, octets) = match tcp::beginning(socket, visit.since().after(HEADER), &shared.hall.stop) {
@@ -73,6 +76,10 @@ impl Connection<'_> {
     fn serve(&self, first: &First, octets: usize) {
         let received = Stamp::of(wall());
         let wish = Wish::of_first(first);
+        if wish.way != Way::Upload && wish.frames.is_some() {
+            self.session.ends(SessionEnd::Fault);
+            return self.shared.refuse(self.peer, RefusalReason::Unable, &NO_FRAMES);
+        }
         self.began(Kind::Asked(wish));
         if let Err(error) = self.acknowledge(&wish, received) {
             return self.shared.fail(Some(self.peer), &format_args!("cannot acknowledge the header: {error}"));

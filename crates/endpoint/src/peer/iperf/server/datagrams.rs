@@ -150,7 +150,7 @@ impl Kept {
     }
 
     fn sight(&mut self) -> Sight {
-        Sight { datagrams: Some(self.flow.sight()), ..Sight::default() }
+        Sight { datagrams: Some(self.flow.sight()), frames: self.flow.frames_in_sight(), ..Sight::default() }
     }
 }
 
@@ -270,9 +270,13 @@ impl Desk<'_> {
         sending: &Arc<Sending>,
     ) {
         let shared = self.shared;
-        if !shared.settings.sends_datagrams {
+        let why = match wish.frames {
+            Some(_) => Some(connection::NO_FRAMES),
+            None if !shared.settings.sends_datagrams => Some("asks for datagrams, which this server sends none of"),
+            None => None,
+        };
+        if let Some(why) = why {
             session.ends(SessionEnd::Fault);
-            let why = "asks for datagrams, which this server sends none of";
             return shared.refuse(to, RefusalReason::Unable, &why);
         }
         let socket = match self.socket.try_clone() {
@@ -320,7 +324,7 @@ impl Desk<'_> {
         if let Some(interval) = meter.last_interval(end, sight).filter(|_| tells) {
             self.shared.telling.tell(&Event::Interval { test, sends: false, interval: Box::new(interval) });
         }
-        let total = Sight { datagrams: Some(kept.flow.total()), ..Sight::default() };
+        let total = Sight { datagrams: Some(kept.flow.total()), frames: kept.flow.frames(), ..Sight::default() };
         if let Some(count) = meter.finish(end, total).streams.into_iter().next() {
             if let Some(session) = session {
                 session.moved(count.carried.bytes.0, 0);

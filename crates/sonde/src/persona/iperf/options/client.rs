@@ -6,7 +6,8 @@ use crate::persona::answer::Answer;
 use crate::persona::iperf::options::reading::{Reading, conflict};
 use crate::persona::iperf::options::table::Key;
 use crate::persona::iperf::options::{
-    Amount, Bounceback, Client, Common, Kind, LENGTH, Load, PORT, Rate, Start, Transport, UDP_RATE, number, server,
+    Amount, Bounceback, Client, Common, Kind, LENGTH, Load, PORT, Rate, Start, Transport, UDP_RATE, frames, number,
+    server,
 };
 use crate::persona::number::whole;
 
@@ -30,7 +31,8 @@ pub(super) fn read(reading: &Reading, mut common: Common) -> Result<Client, Answ
     let prefetch = reading.bytes(Key::WritePrefetch, 1..=LARGEST_PREFETCH)?.filter(|_| !reading.has(Key::Udp));
     let write_times = reading.has(Key::WriteTimes) && !reading.has(Key::Udp);
     // A client with these options prints more.
-    common.display.enhanced |= prefetch.is_some() || write_times;
+    let frames = frames::read(reading, &common, &kind)?;
+    common.display.enhanced |= prefetch.is_some() || write_times || frames.is_some();
     let (rate, deviation) = rate(reading)?;
     let client = Client {
         host: reading.text(Key::Client).unwrap_or_default().to_owned(),
@@ -41,6 +43,7 @@ pub(super) fn read(reading: &Reading, mut common: Common) -> Result<Client, Answ
             asked => asked,
         },
         deviation,
+        frames,
         file: reading.given.path(Key::FileInput),
         key: server::key(reading, common.transport)?,
         write_times,
@@ -85,7 +88,7 @@ pub(super) fn rate(reading: &Reading) -> Result<(Option<Rate>, Option<u64>), Ans
 }
 
 /// Upper case means bytes a second here.
-fn bytes_or_bits(text: &str) -> Option<u64> {
+pub(super) fn bytes_or_bits(text: &str) -> Option<u64> {
     let value = number::amount(text).filter(|rate| *rate > 0)?;
     Some(if text.ends_with(['K', 'M', 'G']) { value.checked_mul(8)? } else { value })
 }

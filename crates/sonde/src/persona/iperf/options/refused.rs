@@ -6,7 +6,6 @@ use std::net::IpAddr;
 
 use crate::persona::iperf::options::table::{Entry, Given, Key, Side};
 
-const FRAMES: &str = "frames are not sent here, and 2.1 and 2.2 do not understand each other's: -b with a deviation varies a rate, and `sonde load` replays a trace";
 const NEXT: &str = "streams of one run go to one place from one address: start one client for each";
 const INPUT: &str = "what comes by a pipe has no length that could be told: put it into a file, and name that by -F";
 
@@ -47,7 +46,6 @@ pub fn why(key: Key) -> Option<&'static str> {
         }
         Key::RxWindowClamp => "the window is not clamped here: -w bounds the buffer, and so the window",
         Key::SumDestination => "sums are made by client here: leave it away",
-        Key::Isochronous | Key::Ipg | Key::BurstPeriod | Key::BurstSize => FRAMES,
         Key::TxDelay => "packets are not held back here: `sonde forward` delays what passes it",
         Key::RetryTime => "a second lies between two tries here: leave it away",
         Key::FqStep => "the kernel's rate stays as --fq-rate says: leave it away",
@@ -55,7 +53,9 @@ pub fn why(key: Key) -> Option<&'static str> {
         Key::IncrDestination | Key::IncrDestinationPort | Key::IncrSource | Key::IncrSourcePort => NEXT,
         Key::Stdin => INPUT,
         Key::LocalOnly => "routes are not gone around here: leave it away",
-        Key::UdpL4s => "congestion marks are not answered here: over TCP -Z prague does so, where the kernel has it",
+        Key::UdpL4s => {
+            "datagrams are not paced by congestion marks here, nor by a 2.2.1 built without that, which sends a plain flow: over TCP -Z prague answers marks, where the kernel has it"
+        }
         Key::SuggestWindow => "suggests nothing in the original either: leave it away",
         _ => return None,
     };
@@ -133,6 +133,10 @@ fn effectless(entry: &Entry, given: &Given, is_server: bool) -> Option<&'static 
         key if of_load.contains(&key) && !loads => Some("has no effect without --working-load"),
         key if of_bounce.contains(&key) && !bounces => Some("has no effect without --bounceback"),
         key if of_tcp.contains(&key) && given.has(Key::Udp) => Some("has no effect on UDP"),
+        Key::Ipg if !given.has(Key::Udp) => Some("has no effect on TCP"),
+        Key::BurstSize if !given.has(Key::Udp) && !given.has(Key::BurstPeriod) => {
+            Some("has no effect on TCP without --burst-period")
+        }
         Key::NoUdpFin if !given.has(Key::Udp) => Some("has no effect without -u"),
         Key::PrintMss if is_server => Some("has no effect at a server"),
         Key::Compatibility if is_server => {

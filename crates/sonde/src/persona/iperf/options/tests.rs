@@ -3,6 +3,7 @@
 use test_case::test_case;
 
 use super::*;
+use crate::persona::iperf::options::frames::Content;
 use crate::persona::iperf::options::table::ENTRIES;
 use crate::persona::iperf::transcript;
 
@@ -257,7 +258,8 @@ fn a_server_and_its_own() {
 #[test_case("-c h -f x", "iperf: --format x: takes a, b, k, m, g, A, B, K, M or G"; "no unit")]
 #[test_case("-c h --bounceback --bounceback-reply 60", "iperf: --bounceback-reply 60: takes 68 to 1048576 bytes, as 1000, 8k or 128K"; "too short a reply")]
 #[test_case("-s -c h", "iperf: -s -c: one run is one end: leave one of them away"; "both ends")]
-#[test_case("-c h --isochronous=60:1m,0", "iperf: --isochronous: frames are not sent here, and 2.1 and 2.2 do not understand each other's: -b with a deviation varies a rate, and `sonde load` replays a trace"; "frames")]
+#[test_case("-c h --isochronous=0:1m", "iperf: --isochronous 0:1m: takes frames a second and their rate, as 60:20m, with a deviation, as 60:20m,2m"; "no frames")]
+#[test_case("-c h --burst-period 0", "iperf: --burst-period 0: takes seconds from 0.00001, as 0.1"; "no period")]
 fn refusals(line: &str, expected: &str) {
     let answer = answer(line);
     assert_eq!((answer.stderr.trim_end(), answer.status), (expected, 1));
@@ -306,11 +308,49 @@ fn the_help_names_every_option_that_has_an_effect() {
 #[test]
 fn every_option_of_the_transcripts_is_read() {
     for run in transcript::all() {
-        let refused = ["isochronous", "sync-transfer-id"];
-        if run.file.starts_with("11-") || run.words.iter().any(|word| refused.iter().any(|name| word.contains(name))) {
+        if run.file.starts_with("11-") || run.words.iter().any(|word| word.contains("sync-transfer-id")) {
             continue;
         }
         let asked = run.asked().unwrap_or_else(|answer| panic!("{:?}: {answer:?}", run.words));
         assert_eq!(asked.notes, Vec::<String>::new(), "{:?}", run.words);
     }
+}
+
+#[test_case("--isochronous", 60.0, Content::Varying { mean: 20_000_000, deviation: 0 }; "nothing is said")]
+#[test_case("--isochronous=30", 30.0, Content::Varying { mean: 20_000_000, deviation: 0 }; "frames alone")]
+#[test_case("--isochronous=30:4m,1m", 30.0, Content::Varying { mean: 4_000_000, deviation: 1_000_000 }; "all of it")]
+#[test_case("--isochronous=0.5:1M -u", 0.5, Content::Varying { mean: 8 << 20, deviation: 0 }; "bytes")]
+#[test_case("--burst-period 0.1 --burst-size 200K", 10.0, Content::Fixed(200 << 10); "bursts")]
+#[test_case("-u --burst-period 0.5", 2.0, Content::Fixed(1 << 20); "bursts of the usual size")]
+#[test_case("-u --burst-size 20K", 1.0, Content::Fixed(20 << 10); "bursts at the usual times")]
+#[test_case("-u --burst-size 10000 -b 800k", 10.0, Content::Fixed(10_000); "bursts at a rate")]
+#[test_case("-u --burst-period 0.1 -b 800k", 10.0, Content::Fixed(10_000); "bursts of a rate")]
+fn frames_are_read(words: &str, per_second: f64, content: Content) {
+    let client = client(&format!("-c h {words}"));
+    assert_eq!(client.frames, Some(Frames { per_second, content, gap: Nanos::ZERO }));
+    assert!(client.common.display.enhanced);
+}
+
+#[test_case("--isochronous=nan:1m"; "no number")]
+#[test_case("--isochronous=60:nan"; "a mean that is none")]
+#[test_case("--isochronous=60:0"; "a mean of nothing")]
+#[test_case("--isochronous=60:,1m"; "a deviation without a mean")]
+#[test_case("--isochronous=60:"; "a mean left out")]
+#[test_case("--isochronous=60:1m,"; "a deviation left out")]
+#[test_case("--isochronous=60:1m,x"; "a deviation that is none")]
+#[test_case("--isochronous=60:1m,1m,1m"; "one number more")]
+#[test_case("--isochronous=60:10p"; "datagrams")]
+#[test_case("--isochronous=1:8000000G"; "a frame as large as nothing is")]
+#[test_case("--isochronous=1000000:1m"; "more frames than a timer keeps")]
+#[test_case("--isochronous=60:1m -b 1m"; "a rate besides")]
+#[test_case("--isochronous=60:1m --burst-period 1"; "bursts besides")]
+#[test_case("--isochronous=60:1m -R"; "the server's frames")]
+#[test_case("--isochronous=60:1m -u -l 111"; "datagrams shorter than their headers")]
+#[test_case("--burst-period 0.1"; "bursts of no size")]
+#[test_case("--burst-period 0.1 --burst-size 1K"; "bursts smaller than a write")]
+#[test_case("-u --ipg 1"; "a gap in no frame")]
+#[test_case("-u --ipg -1 --isochronous"; "a gap below nothing")]
+fn frames_that_cannot_be_are_refused(words: &str) {
+    let text = answer(&format!("-c h {words}")).stderr;
+    assert!(text.starts_with("ERROR: ") || text.starts_with("iperf: --"), "{text}");
 }

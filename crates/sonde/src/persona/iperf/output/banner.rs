@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
+use crate::persona::iperf::options::frames::{Content, Frames};
 use crate::persona::iperf::options::{
     Bind, Bounceback, Client, Common, Display, Form, Histograms, Kind, PermitKey, Rate, Server, Transport, Unit,
 };
@@ -86,7 +87,11 @@ pub fn client(client: &Client, sending: &Sending<'_>) -> String {
     let bounces = matches!(client.kind, Kind::Bounceback(_));
     if common.display.enhanced && common.transport == Transport::Tcp && !(newest && bounces) {
         text += &write_buffer(sending, &common.display, client.write_times);
+        if let Some(Content::Fixed(octets)) = client.frames.map(|frames| frames.content) {
+            text = format!("{}  Burst size: {}\n", text.trim_end(), number::whole(octets));
+        }
     }
+    text += &client.frames.map(framing).unwrap_or_default();
     if let Kind::Bounceback(bounce) = client.kind {
         text += &if newest { bouncing(bounce, sending.length) } else { bouncing_older(bounce, sending.length) };
     }
@@ -95,7 +100,11 @@ pub fn client(client: &Client, sending: &Sending<'_>) -> String {
     }
     text += &sockets(common, sending, bounces);
     if common.transport == Transport::Udp {
-        text += &datagrams(client.rate, sending.length);
+        text += &match client.frames {
+            None => datagrams(client.rate, sending.length),
+            Some(frames) if frames.are_isochronous() => String::new(),
+            Some(_) => datagrams(None, sending.length),
+        };
     }
     text += &sending.window.line(common);
     match client.prefetch {
@@ -151,6 +160,23 @@ fn connecting(common: &Common, place: &Place<'_>, pid: u32) -> String {
         };
     }
     text + "\n"
+}
+
+/// Frames as they are to be.
+fn framing(frames: Frames) -> String {
+    let period = 1.0 / frames.per_second;
+    match frames.content {
+        Content::Varying { mean, deviation } => {
+            let [mean, deviation] = [mean, deviation].map(|bits| number::rate(bits as f64 / 8.0, Unit::Bits));
+            format!(
+                "Isochronous: {:.2} frames/sec mean={mean}/s, stddev={deviation}/s, Period/IPG={:.2}/{:.3} ms\n",
+                frames.per_second,
+                (period * 1e6).floor() / 1e3,
+                frames.gap.0 as f64 / 1e6
+            )
+        }
+        Content::Fixed(octets) => format!("Bursting: {} every {period:.3} second(s)\n", number::size(octets.into())),
+    }
 }
 
 fn bouncing(bounce: Bounceback, length: u32) -> String {

@@ -30,6 +30,10 @@ pub enum Mark {
     Prefetch(u32),
     /// `--bounceback`: bytes of a request and its reply, and how long the server holds it, in microseconds.
     Bounces { quickack: bool, bytes: u32, reply: u32, hold_us: u64 },
+    /// Frames.
+    Isochronous,
+    /// Bursts at fixed times, that many seconds apart.
+    Bursts(f64),
     /// `-R`, and what a server connects back.
     Reverse,
     /// `--full-duplex`.
@@ -89,6 +93,9 @@ impl Mark {
             }
             Self::Prefetch(bytes) => format!("(prefetch={bytes})"),
             Self::QuickAcks => "(qack)".to_owned(),
+            Self::Isochronous => "(isoch)".to_owned(),
+            Self::Bursts(period) if form == Form::V2_2_1 => format!("(burst-period={period:.4}s)"),
+            Self::Bursts(period) => format!("(burst-period={period:.2}s)"),
             Self::Reverse => "(reverse)".to_owned(),
             Self::FullDuplex => "(full-duplex)".to_owned(),
             Self::NoUdpFin => "(no-udp-fin)".to_owned(),

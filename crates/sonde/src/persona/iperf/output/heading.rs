@@ -36,6 +36,14 @@ pub enum Heading {
     Senders,
     /// `-e` of 2.2: receivers of UDP together.
     Receivers,
+    /// `--isochronous`: a writer of TCP.
+    FrameWriter,
+    /// `--isochronous`: a sender of UDP.
+    FrameSender,
+    /// `--isochronous` with `--trip-times`: a reader of TCP.
+    Frames,
+    /// `--isochronous` with `--trip-times`: a receiver of UDP.
+    FrameReceiver,
     /// `--bounceback`.
     Bounce,
 }
@@ -77,6 +85,25 @@ impl Heading {
             Self::Bursts => {
                 (WIDE, "Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) inP NetPwr  Reads=Dist")
             }
+            Self::FrameWriter if !is_newest => {
+                (WIDE, "Transfer     Bandwidth      Write/Err  Rtry     Cwnd/RTT     isoch:tx/miss/slip  NetPwr")
+            }
+            Self::FrameWriter => (
+                WIDE,
+                "Transfer     Bandwidth      Write/Err  Rtry     Cwnd(pkts)/RTT(var)     isoch:tx/miss/slip  NetPwr",
+            ),
+            Self::FrameSender => (WIDE, "Transfer     Bandwidth      Write/Err  PPS  isoch:tx/miss/slip"),
+            Self::Frames => {
+                (WIDE, "Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size) NetPwr  Reads=Dist")
+            }
+            Self::FrameReceiver if !is_newest => (
+                WIDE,
+                "Transfer     Bandwidth        Jitter   Lost/Total Latency avg/min/max/stdev  PPS  Frame:rx/lost  latency  NetPwr",
+            ),
+            Self::FrameReceiver => (
+                WIDE,
+                "Transfer     Bandwidth        Jitter   Lost/Total Latency avg/min/max/stdev  PPS  Frame:rx/lost  Frame-latency avg/min/max/stdev  NetPwr",
+            ),
             Self::Sender if is_newest => (WIDE, "Transfer     Bandwidth      Write/Err/Timeo  PPS"),
             Self::Sender | Self::Senders => (WIDE, "Transfer     Bandwidth      Write/Err  PPS"),
             Self::Receiver if is_newest => (

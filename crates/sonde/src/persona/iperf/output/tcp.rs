@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use measure::frames::Frames;
+
 use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::{Carried, Moments, Style};
 use crate::persona::iperf::output::number;
@@ -88,6 +90,27 @@ impl Writer {
         format!("{}  {times} ms ({count})\n", line.trim_end().replace(&format!("{deviation} us"), " us"))
     }
 
+    /// The line of a stream of frames: how many left, how many were left out, and in how many places.
+    pub fn line_of_frames(&self, carried: &Carried, frames: &Frames, style: Style) -> String {
+        let Self { writes, errors, retries, rtt_us, deviation_us, .. } = self;
+        let Frames { carried: sent, missed, slips, .. } = frames;
+        let delay = (self.rtt_us > 0).then_some(self.rtt_us as f64 * 1e-6);
+        let power = number::power(carried.bytes_per_s, delay);
+        let front = format!("{}  {writes}/{errors} {retries:8}", carried.text(style));
+        let round_trip = format!("{rtt_us}({deviation_us}) us  {sent:9}/{missed}/{slips}");
+        if style.form != Form::V2_2_1 {
+            let window = self.cwnd_bytes.map_or_else(|| "NA".to_owned(), |bytes| format!("{}K", bytes / 1024));
+            return format!("{front} {window:>9}/{rtt_us} us  {sent:9}/{missed}/{slips}        {power}\n");
+        }
+        match self.cwnd_bytes {
+            Some(bytes) => {
+                let segments = bytes.div_ceil(self.segment_bytes.max(1));
+                format!("{front} {:8}K({segments})/{round_trip}       {power}\n", bytes / 1024)
+            }
+            None => format!("{front}    NA/{round_trip}   {power}\n"),
+        }
+    }
+
     /// The line of a sum.
     pub fn sum(&self, carried: &Carried, style: Style) -> String {
         format!("{}  {}/{}{:10}\n", carried.text(style), self.writes, self.errors, self.retries)
@@ -135,6 +158,13 @@ impl Bursts {
             (carried.bytes_per_s * delay, number::power(carried.bytes_per_s, Some(delay)))
         };
         self.line_with(carried, &number::size(flying), &power, reads, style)
+    }
+
+    /// The line of a stream of frames, which says nothing of what was in flight.
+    pub fn line_of_frames(&self, carried: &Carried, reads: &Reads, style: Style) -> String {
+        let power = number::power(carried.bytes_per_s, (self.count > 0).then_some(self.latency.mean_ms * 1e-3));
+        let Self { count, latency, bytes } = self;
+        format!("{}  {latency} ms ({count}/{bytes}) {power}  {}\n", carried.text(style), reads.text())
     }
 
     /// The same with what was in flight and a network power of their own.

@@ -1,5 +1,7 @@
 //! Lines of datagrams: receivers, senders, what was lost, the server's report.
 
+use measure::frames::Frames;
+
 use crate::persona::iperf::options::Form;
 use crate::persona::iperf::output::line::{Carried, Moments, Span, Style, Tag};
 use crate::persona::iperf::output::number;
@@ -93,6 +95,21 @@ impl Receiver {
         )
     }
 
+    /// The line of a stream of frames: how many came to their end, how many did not, and how late.
+    pub fn line_of_frames(&self, carried: &Carried, frames: &Frames, late: Option<Moments>, style: Style) -> String {
+        let Frames { carried: came, missed, .. } = frames;
+        let counts = match style.form {
+            Form::V2_2_1 => format!("{:.0} pps  {came}/{missed}", self.per_second),
+            _ => format!("{:.0} pps  {came:3}/{missed} ", self.per_second),
+        };
+        let front = self.front(carried, style);
+        let Some((latency, late)) = self.latency.zip(late) else {
+            return format!("{front} -/-/-/- ms {counts} -/-/-/- ms  -\n");
+        };
+        let power = number::power(carried.bytes_per_s, Some(latency.mean_ms * 1e-3));
+        format!("{front} {latency} ms {counts} {late} ms {power}\n")
+    }
+
     /// ` 850/0/0`: reads, those that waited in vain, datagrams cut off. A read waits as long as it takes, for whole datagrams.
     fn calls(&self, style: Style) -> String {
         match (style.form, self.reads) {
@@ -124,6 +141,12 @@ impl Sender {
         format!("{}  {}/{} {:8.0} pps\n", carried.text(style), self.writes, self.errors, self.per_second)
     }
 
+    /// The line of a stream of frames: how many left, how many were left out, and in how many places.
+    pub fn line_of_frames(&self, carried: &Carried, frames: &Frames, style: Style) -> String {
+        let (Self { writes, errors, per_second }, Frames { carried: sent, missed, slips, .. }) = (self, frames);
+        format!("{}  {writes}/{errors}{per_second:8.0} pps  {sent:3}/{missed}/{slips}\n", carried.text(style))
+    }
+
     /// The line of a stream, and before 2.2 of a sum.
     pub fn line(&self, carried: &Carried, style: Style) -> String {
         let Self { writes, errors, per_second } = self;
@@ -134,6 +157,11 @@ impl Sender {
             _ => format!("{front}  {writes}/{errors} {per_second:8.0} pps\n"),
         }
     }
+}
+
+/// Line on how late frames were begun.
+pub fn schedule(tag: Tag, late: Moments) -> String {
+    format!("{tag}Isoch schedule errors (mean/min/max/stdev) = {late} ms\n")
 }
 
 /// Both ways of a socket, or of all.

@@ -170,6 +170,7 @@ fn connection(client: &Client, test: &Test, opened: &Opened) -> Connection {
         marks.push(Mark::Bounces { quickack: bounce.quickack, bytes, reply: bounce.reply.unwrap_or(bytes), hold_us });
     }
     let udp = common.transport == Transport::Udp;
+    marks.extend(client.frames.filter(|frames| frames.are_isochronous()).map(|_| Mark::Isochronous));
     marks.extend((*kind == Kind::Reverse).then_some(Mark::Reverse));
     marks.extend((*kind == Kind::FullDuplex).then_some(Mark::FullDuplex));
     marks.extend((udp && *kind == Kind::FullDuplex || client.no_report).then_some(Mark::NoUdpFin));

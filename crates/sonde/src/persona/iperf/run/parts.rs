@@ -1,5 +1,6 @@
 //! Counts of a stream in a span: of an interval, or of all of it.
 
+use measure::frames::Frames;
 use measure::interval::arrivals::{Datagrams, Transit};
 use measure::interval::glance::TcpGlance;
 use measure::throughput::meter::StreamCount;
@@ -31,6 +32,8 @@ pub struct Parts {
     pub flying: Option<u64>,
     /// Counts of a receiver of datagrams.
     pub datagrams: Option<Datagrams>,
+    /// Counts of frames.
+    pub frames: Option<Frames>,
     /// True of what the far side says: it does not tell its calls.
     pub reported: bool,
     /// Reads of a reader of TCP; known of the whole alone.
@@ -53,6 +56,7 @@ impl Parts {
             tcp: interval.tcp.map(|tcp| before.map_or(tcp, |before| tcp.since(before))),
             flying: interval.tcp.as_ref().and_then(flying),
             datagrams: interval.datagrams,
+            frames: interval.frames,
             reported: false,
             reads: None,
             bursts: None,
@@ -71,6 +75,7 @@ impl Parts {
             tcp: count.sight.tcp,
             flying: count.sight.tcp.as_ref().and_then(flying),
             datagrams: count.sight.datagrams,
+            frames: count.sight.frames,
             reported: false,
             reads: reads.map(Reads),
             bursts,
@@ -180,6 +185,7 @@ pub fn reported(report: &AckFin) -> Parts {
         tcp: None,
         flying: None,
         reported: true,
+        frames: None,
         datagrams: Some(Datagrams {
             expected: report.datagrams,
             received,

@@ -177,6 +177,7 @@ mod tests {
             flying: None,
             reported: false,
             datagrams: None,
+            frames: None,
             reads: None,
             bursts: None,
             write_times: None,

@@ -37,6 +37,8 @@ pub struct Stream {
     pub enhanced: bool,
     /// True where the clocks of both ends are said to agree.
     pub timed: bool,
+    /// True where it is of frames that vary.
+    pub isochronous: bool,
     /// True where its sum is printed with that of others.
     pub summed: bool,
 }
@@ -186,7 +188,9 @@ impl<'a> Teller<'a> {
         }
         self.headings.interrupted();
         (self.print)(&udp::server_report(stream.id));
-        self.lines(&Stream { sends: false, timed: true, ..*stream }, parts);
+        // What a report without latencies says is one line, asked for more or not.
+        let enhanced = stream.enhanced && parts.datagrams.is_some_and(|seen| seen.transit.is_some());
+        self.lines(&Stream { sends: false, timed: true, enhanced, ..*stream }, parts);
     }
 
     /// A line that stands by itself.
@@ -211,9 +215,20 @@ impl<'a> Teller<'a> {
     fn lines(&mut self, stream: &Stream, parts: &Parts) {
         let carried = Carried::of(stream.tag, parts.span, parts.bytes);
         let style = self.style;
+        let frames = parts.frames.filter(|_| stream.isochronous);
         let (heading, text) = match (stream.transport, stream.sends, stream.enhanced) {
+            (Transport::Tcp, true, true) if let Some(frames) = frames => {
+                (Heading::FrameWriter, parts.writer().line_of_frames(&carried, &frames, style))
+            }
+            (Transport::Udp, true, true) if let Some(frames) = frames => {
+                (Heading::FrameSender, parts.sender().line_of_frames(&carried, &frames, style))
+            }
+            (Transport::Udp, false, true) if let Some(frames) = frames.filter(|_| stream.timed) => {
+                let transit = frames.transit.as_ref().map(parts::moments);
+                (Heading::FrameReceiver, parts.receiver(true).line_of_frames(&carried, &frames, transit, style))
+            }
             (Transport::Tcp, true, true) => writer(&carried, parts, style),
-            (Transport::Tcp, false, true) => reader(&carried, parts, style),
+            (Transport::Tcp, false, true) => reader(&carried, parts, stream.isochronous, style),
             (Transport::Udp, true, true) => (Heading::Sender, parts.sender().line(&carried, style)),
             (Transport::Udp, false, true) => {
                 let heading = if stream.timed || !self.is_newest() { Heading::Receiver } else { Heading::Read };
@@ -327,8 +342,9 @@ fn writer(carried: &Carried, parts: &Parts, style: Style) -> (Heading, String) {
 }
 
 /// A reader with `-e`: how it read is known of the whole alone, and so of an interval nothing more than its bytes.
-fn reader(carried: &Carried, parts: &Parts, style: Style) -> (Heading, String) {
+fn reader(carried: &Carried, parts: &Parts, isochronous: bool, style: Style) -> (Heading, String) {
     match (parts.reads, parts.bursts()) {
+        (Some(reads), Some(bursts)) if isochronous => (Heading::Frames, bursts.line_of_frames(carried, &reads, style)),
         (Some(reads), Some(bursts)) => (Heading::Bursts, bursts.line(carried, &reads, style)),
         (Some(reads), None) => (Heading::Reader, reads.line(carried, style)),
         (None, _) => (Heading::Plain, carried.line(style)),

@@ -64,6 +64,7 @@ impl Home {
             peer: began.peer,
             enhanced: self.enhanced,
             timed: false,
+            isochronous: false,
             summed: false,
         };
         teller.connection(&Connection { tag: stream.tag, local, device: None, peer: began.peer, marks: Vec::new() });

@@ -10,10 +10,11 @@ use measure::unit::Nanos;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::persona::answer::Answer;
+use crate::persona::iperf::options::frames::Frames;
 use crate::persona::iperf::options::{Client, Form, Kind, Transport};
 use crate::persona::iperf::output::connection::Connection;
 use crate::persona::iperf::output::line::Tag;
-use crate::persona::iperf::output::{banner, connection, failure};
+use crate::persona::iperf::output::{banner, connection, failure, udp};
 use crate::persona::iperf::run::client::Course;
 use crate::persona::iperf::run::client::home::Home;
 use crate::persona::iperf::run::client::record;
@@ -90,6 +91,7 @@ impl<'a> Telling<'a> {
                         peer: opened.remote,
                         enhanced: client.common.display.enhanced,
                         timed: client.trip_times,
+                        isochronous: client.frames.is_some_and(Frames::are_isochronous),
                         summed: true,
                     };
                     teller.begins(&stream);
@@ -109,13 +111,17 @@ impl<'a> Telling<'a> {
     /// All are over.
     pub fn ended(&mut self, teller: &mut Teller<'_>, outcome: &Outcome, output: &Output) {
         let Client { common, streams, .. } = self.client;
-        let udp = common.transport == Transport::Udp;
+        let by_datagrams = common.transport == Transport::Udp;
         for (found, stream) in outcome.found.iter().zip(self.streams.clone()) {
             let whole = Parts::of_all(&found.count, found.reads, found.latency);
             let parts = Parts { write_times: found.write_times, ..whole };
             // The one that ends a flow is a datagram too.
-            let sent = (udp && stream.sends).then(|| found.count.carried.calls + 1);
+            let sent = (by_datagrams && stream.sends).then(|| found.count.carried.calls + 1);
             teller.ended(&stream, &parts, sent);
+            let late = parts.frames.and_then(|frames| frames.transit).filter(|_| stream.isochronous);
+            if let Some(late) = late.filter(|_| common.display.form == Form::V2_2_1 && !common.display.csv) {
+                output.aside(&udp::schedule(stream.tag, parts::moments(&late)));
+            }
         }
         for (found, stream) in outcome.found.iter().zip(self.streams.clone()) {
             if let Some(report) = &found.report {
@@ -126,7 +132,7 @@ impl<'a> Telling<'a> {
         }
         self.home.finish(teller);
         let display = &common.display;
-        if display.enhanced && display.form != Form::V2_2_1 && !udp && *streams > 1 {
+        if display.enhanced && display.form != Form::V2_2_1 && !by_datagrams && *streams > 1 {
             let failed = *streams as usize - self.connecting.len();
             teller.data(&connection::times(&self.connecting, failed).unwrap_or_default());
         }

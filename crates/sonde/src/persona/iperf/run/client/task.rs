@@ -3,15 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 
 use endpoint::peer::iperf::client::Test;
+use endpoint::peer::iperf::framed::{Content, Frames};
 use endpoint::socket::tuning::Tuning;
 use measure::event::INTERVAL;
 use measure::method::{Asked, Carrier, Direction, Far, Pattern, Schedule, SocketOptions, Stop, Traffic, Window};
 use measure::unit::{Bytes, Nanos};
 use measure::varying::Spread;
+use protocol::iperf::frame::Layout;
 use protocol::iperf::wish::{Back, Pace, Quantity, Way};
 
 use crate::persona::answer::Answer;
-use crate::persona::iperf::options::{Amount, BOUNCE_LENGTH, Bounceback, Client, Kind, Rate, Transport};
+use crate::persona::iperf::options::{Amount, BOUNCE_LENGTH, Bounceback, Client, Form, Kind, Rate, Transport, frames};
 use crate::persona::iperf::output::failure;
 use crate::persona::iperf::run::place;
 use crate::program::PROGRAM;
@@ -107,6 +109,18 @@ pub fn test(client: &Client, server: SocketAddr, asked: &Asked) -> Result<Test, 
             (Some(Rate::Bits(mean)), Some(deviation)) => Some(Spread { mean, deviation }),
             _ => None,
         },
+        frames: client.frames.map(|frames| Frames {
+            per_second: frames.per_second,
+            content: match frames.content {
+                frames::Content::Varying { mean, deviation } => {
+                    // The server tells its version too late: who knows that it is 2.1 says so by the form.
+                    let plain = common.display.form == Form::V2_1_8;
+                    Content::Varying(Spread { mean, deviation }, if plain { Layout::Plain } else { Layout::Barred })
+                }
+                frames::Content::Fixed(octets) => Content::Fixed(octets),
+            },
+            gap: frames.gap,
+        }),
         near_congestion: client.near_congestion,
         file: client.file.clone(),
         key: client.key.clone(),

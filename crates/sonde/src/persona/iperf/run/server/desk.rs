@@ -7,7 +7,7 @@ use endpoint::peer::iperf::server::event::{Began, Ended, Event, Kind, Transport 
 use endpoint::stop::Stop;
 use measure::method::SocketOptions;
 use measure::unit::{Bytes, Nanos};
-use protocol::iperf::wish::{Pace, Way, Wish};
+use protocol::iperf::wish::{Frames, Pace, Way, Wish};
 
 use crate::output::Output;
 use crate::persona::iperf::options::{Form, Rate, Server, Transport};
@@ -113,6 +113,7 @@ impl Desk {
             peer: began.peer,
             enhanced: self.asked.common.display.enhanced || trip_times,
             timed: trip_times,
+            isochronous: wish.is_some_and(|wish| wish.frames == Some(Frames::Isochronous)),
             summed: true,
         };
         Self::joins(state, began.test, stream);
@@ -164,6 +165,7 @@ impl Desk {
             flying: None,
             reported: false,
             datagrams: None,
+            frames: None,
             reads: None,
             bursts: None,
             write_times: None,
@@ -224,6 +226,10 @@ impl Desk {
         let mut enhanced = display.enhanced;
         if let Some(wish) = wish {
             marks.extend(wish.prefetch.map(Mark::Prefetch));
+            marks.extend(wish.frames.map(|frames| match frames {
+                Frames::Isochronous => Mark::Isochronous,
+                Frames::Periodic(per_second) => Mark::Bursts(1.0 / per_second),
+            }));
             marks.extend(match wish.way {
                 Way::Upload => None,
                 Way::Reverse => Some(Mark::Reverse),
@@ -231,7 +237,7 @@ impl Desk {
             });
             marks.extend((udp && !wish.reported).then_some(Mark::NoUdpFin));
             marks.extend(wish.trip_times.map(|_| Mark::TripTimes));
-            enhanced |= wish.trip_times.is_some();
+            enhanced |= wish.trip_times.is_some() || matches!(wish.frames, Some(Frames::Periodic(_)));
             if enhanced {
                 let octet = u8::try_from(wish.service).ok().filter(|octet| *octet > 0);
                 marks.extend(octet.map(Mark::Service));
