@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use endpoint::rtt::run as measure;
 use endpoint::stop::Stop;
+use logbook::event::Line;
 use measure::method::{self, Asked, Carrier, SourcePorts};
 use measure::statistics::summary::{Extra, summarise};
 use measure::unit::Nanos;
@@ -17,6 +18,7 @@ use crate::command::rtt;
 use crate::command::rtt::hops::{Live, Tracing};
 use crate::command::rtt::options::RttOptions;
 use crate::command::rtt::plan::Plan;
+use crate::command::rtt::stream::Stream;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -103,7 +105,7 @@ pub fn run(options: PathsOptions, command: Vec<String>, output: &Arc<Output>) ->
     let live = hops.live.then(|| taken(&mut measured));
     let mut plan = Plan::of(with_defaults(measured))?;
     if plan.asked.timeout_ns.is_none() {
-        plan.asked.timeout_ns = patience(&plan);
+        plan.asked.timeout_ns = patience(&plan, output)?;
     }
     let max_hops = hops.max_hops.unwrap_or(endpoint::hops::MAX_HOPS);
     rtt::carry_out_and_trace(&plan, hops.trace.then_some(Tracing { max_hops, live, mtu: hops.mtu }), command, output)
@@ -111,32 +113,42 @@ pub fn run(options: PathsOptions, command: Vec<String>, output: &Arc<Output>) ->
 
 /// The wait for an answer that suits the path: each lost request holds up all connections for as long, and with the usual second a few losses in a
 /// hundred would be most of the run. Absent where it stays as usual: TCP sends what was lost again and is waited for, a program may take its time,
-/// and what is not tried here is told by the run.
-fn patience(plan: &Plan) -> Option<Nanos> {
+/// and where the trial shows too little.
+///
+/// # Errors
+/// The trial's, which would be the run's.
+fn patience(plan: &Plan, output: &Arc<Output>) -> Result<Option<Nanos>, Failure> {
     let (count, fewest) = TRIAL;
     let (times, beside, least) = PATIENCE;
     let asked = Asked {
         connections: Some(1),
+        threads: None,
         in_turn: false,
-        socket: method::SocketOptions { source_ports: None, ..plan.asked.socket.clone() },
-        stop: method::Stop { count: Some(count), ..method::Stop::default() },
+        stop: method::Stop { count: Some(count), after_ns: Some(method::default::TIMEOUT), ..method::Stop::default() },
         warm_up_ns: Some(Nanos::ZERO),
         ..plan.asked.clone()
     };
     let trial = Plan { asked, samples: None, histograms: false, write_out: None, verify: None, ..plan.clone() };
-    let method = rtt::method(&trial).ok()?;
+    let Ok(method) = rtt::method(&trial) else { return Ok(None) };
     if !matches!(method.traffic.carrier(), Carrier::Udp | Carrier::Icmp | Carrier::TcpConnect)
         || method.traffic.application().is_some()
     {
-        return None;
+        return Ok(None);
     }
-    let stop = Stop::default();
-    let task = rtt::task(&trial, method, &stop, &Interruption::default()).ok()?;
-    let found = measure(&task, &stop, &mut |_| {}).ok()?;
+    let (stop, interruption) = (Stop::default(), Interruption::default());
+    let task = rtt::task(&trial, method, &stop, &interruption)?;
+    let found = match measure(&task, &stop, &mut |_| {}) {
+        Ok(found) => found,
+        Err(error) => {
+            let failure = rtt::failure(error, plan, &interruption);
+            Stream::open(&plan.result, output)?.write_to_files(&Line::Error(Box::new(failure.told.clone())));
+            return Err(failure);
+        }
+    };
     let round_trips = summarise(&found.recording, &task.method, Extra::default()).response;
-    let longest = round_trips.max_ns.filter(|_| round_trips.count >= fewest)?;
-    let wait = Nanos(longest.0.saturating_mul(times).saturating_add(beside.0));
-    Some(wait.max(least).min(method::default::TIMEOUT))
+    let wait = |longest: Nanos| Nanos(longest.0.saturating_mul(times).saturating_add(beside.0));
+    let longest = round_trips.max_ns.filter(|_| round_trips.count >= fewest);
+    Ok(longest.map(|longest| wait(longest).max(least).min(method::default::TIMEOUT)))
 }
 
 /// The course of a trace that goes on, which count and time are for; what goes ahead of it is short.
