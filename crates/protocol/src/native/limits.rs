@@ -21,7 +21,7 @@ pub const BUFFER: Bytes = Bytes(256 * 1024);
 pub const SEGMENTS: Bytes = Bytes(64 * 1024);
 
 /// Octets that a reflector keeps for the series of one stream.
-pub const SERIES: Bytes = Bytes(512 << 10);
+pub const SERIES: Bytes = Bytes(600 << 10);
 /// Intervals of a stream's series that fit there; where there are more, each two become one.
 pub const INTERVALS: usize = 1_024;
 /// No interval of a reflector's series is shorter.

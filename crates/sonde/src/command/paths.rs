@@ -119,7 +119,6 @@ pub fn run(options: PathsOptions, command: Vec<String>, output: &Arc<Output>) ->
 /// The trial's, which would be the run's.
 fn patience(plan: &Plan, output: &Arc<Output>) -> Result<Option<Nanos>, Failure> {
     let (count, fewest) = TRIAL;
-    let (times, beside, least) = PATIENCE;
     let asked = Asked {
         connections: Some(1),
         threads: None,
@@ -146,9 +145,13 @@ fn patience(plan: &Plan, output: &Arc<Output>) -> Result<Option<Nanos>, Failure>
         }
     };
     let round_trips = summarise(&found.recording, &task.method, Extra::default()).response;
-    let wait = |longest: Nanos| Nanos(longest.0.saturating_mul(times).saturating_add(beside.0));
-    let longest = round_trips.max_ns.filter(|_| round_trips.count >= fewest);
-    Ok(longest.map(|longest| wait(longest).max(least).min(method::default::TIMEOUT)))
+    Ok(round_trips.max_ns.filter(|_| round_trips.count >= fewest).map(wait))
+}
+
+/// The wait that suits a path whose round trips take as long as this.
+fn wait(longest: Nanos) -> Nanos {
+    let (times, beside, least) = PATIENCE;
+    Nanos(longest.0.saturating_mul(times).saturating_add(beside.0)).max(least).min(method::default::TIMEOUT)
 }
 
 /// The course of a trace that goes on, which count and time are for; what goes ahead of it is short.
@@ -215,5 +218,12 @@ mod tests {
         let words = std::iter::once("paths").chain(line.split_whitespace());
         let options = with_defaults(Line::try_parse_from(words).unwrap().options.measured);
         assert_eq!(Plan::of(options).unwrap().asked.carrier, Some(carrier));
+    }
+
+    #[test_case(50, 100; "next door")]
+    #[test_case(60_000, 290; "across a continent")]
+    #[test_case(600_000, 1_000; "by a satellite")]
+    fn a_lost_request_is_waited_for_as_the_path_is_long(longest_us: u64, millis: u64) {
+        assert_eq!(wait(Nanos(longest_us * 1_000)), Nanos::millis(millis));
     }
 }
