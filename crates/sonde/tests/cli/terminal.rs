@@ -62,7 +62,8 @@ fn a_terminal_that_obeys_nothing_gets_text_alone(more: &[(&str, &str)], coloured
     let words = ["rtt", "-t", "1.2", "--warm-up", "0", "--no-stamps"];
     let (text, _) = rest(in_environment(&[&[("TERM", "dumb")], more].concat(), &words));
     assert_eq!(text.contains('\u{1b}'), coloured, "{text}");
-    assert!(!text.contains("\u{1b}[2K") && text.contains("round trips"), "{text}");
+    // The result is there, though a machine that is busy may have answered nothing in time.
+    assert!(!text.contains("\u{1b}[2K") && text.contains("method"), "{text}");
 }
 
 /// By UDP, which any user may send; the peer is this host.
@@ -91,7 +92,8 @@ fn the_live_view_of_hops_obeys_its_keys() {
 #[test]
 fn quiet_shows_no_progress() {
     let (text, _) = rest(on_terminal(&["rtt", "-q", "-t", "1.2", "--warm-up", "0", "--no-stamps"]));
-    assert!(!text.contains("\u{1b}[2K") && text.contains("round trips"), "{text}");
+    // The result is there, though a machine that is busy may have answered nothing in time.
+    assert!(!text.contains("\u{1b}[2K") && text.contains("method"), "{text}");
 }
 
 #[test]
