@@ -89,7 +89,7 @@ impl Writer {
         self
     }
 
-    /// What is sent are frames, each a burst of as many writes as it takes.
+    /// The same writer of frames, each a burst of as many writes as it takes.
     #[must_use]
     pub fn in_frames(self) -> Self {
         Self { frame: Some(0), ..self.in_bursts() }
