@@ -403,6 +403,10 @@ pub struct SocketFacts {
     /// True where both ends agreed on window scaling (RFC 7323), without which a window ends at 65,535 bytes; absent without TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_scaling: Option<bool>,
+    /// True where both ends agreed on selective acknowledgements (RFC 2018), without which each further segment that is lost in a round trip takes
+    /// another to find; absent without TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective_acks: Option<bool>,
     /// Path MTU known to the kernel, bytes.
     pub path_mtu_bytes: Option<Bytes>,
     /// Type-of-service octet.

@@ -75,6 +75,8 @@ pub enum Hint {
     NoSuchSending,
     /// A datagram of a segmented call is longer than a packet.
     SegmentsTooLong,
+    /// A further connection met a reflector that knows nothing of the session.
+    AnotherReflector,
     /// TCP reached the port, and UDP did not.
     UdpBlocked,
     /// Some flows of datagrams get through, and the next one does not.

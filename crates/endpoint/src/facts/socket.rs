@@ -49,6 +49,7 @@ fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
     let connected = !unconnected || info.smoothed_rtt_ns.is_some();
     facts.mss_bytes = info.snd_mss_bytes.filter(|_| connected);
     facts.window_scaling = info.options.as_ref().filter(|_| connected).map(|options| options.window_scale.is_some());
+    facts.selective_acks = info.options.as_ref().filter(|_| connected).map(|options| options.sack);
     facts.retransmitted = retransmitted(info).filter(|_| connected);
     facts.had_already = info.dsack_dups.filter(|_| connected).map(u64::from);
     facts.kernel_smoothed_rtt_ns = info.smoothed_rtt_ns;

@@ -378,6 +378,7 @@ impl<S: Speech> Drop for Framed<S> {
         if let Some(most) = self.speech.most_at_once() {
             self.tally.limited(most);
         }
+        self.note_left();
         self.tell_parts();
         self.hang_up();
     }

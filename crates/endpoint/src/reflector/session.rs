@@ -1,33 +1,34 @@
-//! The sessions a reflector has open: the clients they answer, their settings, and their counts.
+//! A session of a reflector: the client that it answers, its settings, and its counts.
 
-use std::collections::{BTreeSet, HashMap};
-use std::net::{IpAddr, Shutdown, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+mod flow;
+mod list;
+
+use std::net::{IpAddr, Shutdown};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use measure::method::{Carrier, Waiting};
-use measure::unit::{Bytes, Instant, Nanos, Rate};
+use measure::unit::{Bytes, Instant, Nanos};
 use protocol::bulk::Mark;
 use protocol::native::header::Token;
-use protocol::native::limits::{self, Limits};
-use protocol::native::mac::{Direction, Mac, NAME};
-use protocol::native::message::{Got, Open, Reason, Refused, Report};
+use protocol::native::mac::{Direction, Mac};
+use protocol::native::message::{Got, Open, Report};
 use protocol::native::stream::{Numbers, Told as StreamTold, goes_there};
 use socket2::Socket;
 
 use super::Behaviour;
-use super::budget::{Bounds, Budget, Load, Shares};
+use super::budget::{Budget, Load, Shares};
 use super::permit::Permit;
-use super::seen::{Seen, Sight, number};
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
 use crate::facts::thread::ThreadSpan;
-use crate::serve::book::Gauge;
 use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
-use crate::serve::sources;
 use crate::stop::{GLANCE, Stop};
 use crate::thread::CpuTime;
+
+pub use self::flow::FlowCount;
+pub use self::list::{Sessions, Together};
 
 /// One client's session.
 #[derive(Debug)]
@@ -116,94 +117,6 @@ impl SocketEnd {
 /// Longest wait of a session's end for its threads, which check every tenth of a second, and later where the host is
 /// busy. A client waits five seconds for the report.
 const LAST_WORDS: Nanos = Nanos::secs(2);
-
-/// Counts of one flow; written by its thread alone, read by the control connection.
-#[derive(Debug, Default)]
-pub struct FlowCount {
-    /// Requests received.
-    pub received: AtomicU64,
-    /// Requests of `received` that were marked as warm-up.
-    pub warm_up: AtomicU64,
-    /// Copies among the recorded requests, which the path made.
-    pub again: AtomicU64,
-    /// Replies sent.
-    pub replied: AtomicU64,
-    /// Replies to such copies.
-    pub replied_again: AtomicU64,
-    /// The client's port while a connection, or datagrams, carry it; 0 while none do.
-    taken: AtomicU16,
-    /// Time of the next reply where its rate is limited, nanoseconds of the monotonic clock.
-    due: AtomicU64,
-}
-
-/// Longest lead of a flow over its limited rate: a reply that its timer delays is made up for within this time.
-const AHEAD: Nanos = Nanos::millis(10);
-
-impl FlowCount {
-    /// Takes the flow for what comes from the client's `port`.
-    ///
-    /// # Errors
-    /// The port that has it.
-    pub fn take(&self, port: u16) -> Result<(), u16> {
-        self.taken.compare_exchange(0, port, Ordering::AcqRel, Ordering::Acquire).map(drop)
-    }
-
-    /// One more request has come; how many that makes. By the flow's thread alone, which is why it takes no locked
-    /// instruction.
-    #[inline]
-    pub fn another_received(&self) -> u64 {
-        let received = self.received.load(Ordering::Relaxed) + 1;
-        self.received.store(received, Ordering::Relaxed);
-        received
-    }
-
-    /// Counts further messages that are not answered; called by the flow's thread alone.
-    #[inline]
-    pub fn more_received(&self, count: u64) {
-        self.received.store(self.received.load(Ordering::Relaxed) + count, Ordering::Relaxed);
-    }
-
-    /// Notes the number of a recorded request, a datagram with a header; whether it had come before. By the flow's thread alone.
-    #[inline]
-    pub(super) fn noted(&self, seen: &mut Seen, message: &[u8]) -> bool {
-        self.sighted(seen, message, true) == Sight::Again
-    }
-
-    /// Notes the number of any datagram with a header, counted if it is a copy of a recorded request. By the flow's thread alone.
-    #[inline]
-    pub(super) fn sighted(&self, seen: &mut Seen, message: &[u8], recorded: bool) -> Sight {
-        let sight = seen.look(number(message));
-        if sight == Sight::Again && recorded {
-            self.again.fetch_add(1, Ordering::Relaxed);
-        }
-        sight
-    }
-
-    /// One more reply was sent, to a copy where `again`; by the flow's thread alone.
-    #[inline]
-    pub fn another_replied(&self, again: bool) {
-        self.replied.store(self.replied.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        if again {
-            self.replied_again.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Returns the time at which one more reply keeps the flow below `rate`, as of `now`, and counts that reply as
-    /// sent. A flow may be ahead by the replies of 10 ms.
-    pub fn next_reply(&self, now: Instant, rate: Rate) -> Instant {
-        // Rounded up, so that the rate is never exceeded.
-        let gap = 1_000_000_000_000_u64.div_ceil(rate.0.get());
-        let earliest = now.before(AHEAD).0;
-        let advance = |due: u64| Some(due.max(earliest).saturating_add(gap));
-        let before = self.due.fetch_update(Ordering::Relaxed, Ordering::Relaxed, advance).unwrap_or_default();
-        Instant(before.max(earliest))
-    }
-
-    /// The connection has ended.
-    pub fn leave(&self) {
-        self.taken.store(0, Ordering::Release);
-    }
-}
 
 impl Session {
     /// A new session under `token`, of `client`, by `permit`.
@@ -426,8 +339,9 @@ impl Session {
     fn has_elsewhere(&self, message: &[u8], port: u16) -> bool {
         let Some(&[high, low]) = message.get(6..8).and_then(|flow| flow.first_chunk()) else { return false };
         let flow = u16::from_be_bytes([high, low]);
-        let taken = self.flows.get(usize::from(flow)).map_or(0, |flow| flow.taken.load(Ordering::Acquire));
-        let is_elsewhere = self.streams.is_some() && self.open.carrier == Carrier::Udp && taken != 0 && taken != port;
+        let taken = self.flows.get(usize::from(flow)).and_then(|flow| flow.port());
+        let is_elsewhere =
+            self.streams.is_some() && self.open.carrier == Carrier::Udp && taken.is_some_and(|taken| taken != port);
         let numbers = || Numbers::new(&self.token, flow).authenticated(self.mac, Direction::Back);
         // What repeats the end of a stream is none of its datagrams.
         is_elsewhere && matches!(numbers().read_of(message, message.len()), Some(Mark::Data { .. }))
@@ -485,228 +399,4 @@ pub enum Overdue {
     Idle,
     /// Another client needs its place.
     Place,
-}
-
-/// Bounds of all sessions together, besides their number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Together {
-    /// Buffers, octets, by [`limits::memory`].
-    pub memory: Bytes,
-    /// Threads that poll without blocking because a client asked for it.
-    pub spinning: u32,
-    /// CPUs that threads are pinned to because a client asked for it; absent: any number.
-    pub pinned: Option<u32>,
-    /// Rates of all sessions together.
-    pub bounds: Bounds,
-}
-
-/// Memory of a small machine, and of its CPUs as many as there are.
-impl Default for Together {
-    fn default() -> Self {
-        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32);
-        Self { memory: Bytes(4 << 30), spinning: cpus, pinned: None, bounds: Bounds::default() }
-    }
-}
-
-/// Memory that messages of these sessions may take, octets.
-fn memory_of<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> u64 {
-    sessions.map(|session| limits::memory(&session.open).0).fold(0, u64::saturating_add)
-}
-
-/// Checks that the threads of `one` may be pinned beside those of `others`: to no more than `most` CPUs in all.
-fn check_pinned<'a>(
-    one: &Session,
-    others: impl Iterator<Item = &'a Arc<Session>>,
-    most: Option<u32>,
-    whose: &str,
-) -> Result<(), Refused> {
-    let Some(most) = most.filter(|_| !one.open.cpus.is_empty()) else { return Ok(()) };
-    let others = others.flat_map(|other| other.pinned_to());
-    let count = one.pinned_to().chain(others).collect::<BTreeSet<u32>>().len();
-    if count <= most as usize {
-        return Ok(());
-    }
-    Err(Refused {
-        reason: Reason::Cpus,
-        detail: format!("CPUs that clients choose: it would be {count} of {whose}, and {most} are allowed together"),
-        hint: Some("name CPUs that other measurements have chosen, or none, or try again when they have ended".into()),
-    })
-}
-
-/// Ends sessions of the source that has more than half of all places, or of all memory, until one more fits: the newest
-/// first, and none for a client of the same source.
-fn make_room(open: &mut HashMap<[u8; NAME], Arc<Session>>, one: &Session, limits: &Limits, together: Together) {
-    while open.len() >= limits.sessions as usize {
-        let Some(name) = greediest(open, one.client, limits.sessions as usize) else { break };
-        give_way(open, name);
-    }
-    let memory = |session: &Session| limits::memory(&session.open).0;
-    let needed = memory(one);
-    while memory_of(open.values()).saturating_add(needed) > together.memory.0 {
-        let mut of: HashMap<IpAddr, u64> = HashMap::new();
-        for other in open.values() {
-            let sum = of.entry(sources::source(other.client)).or_default();
-            *sum = sum.saturating_add(memory(other));
-        }
-        let Some((most, taken)) = of.into_iter().max_by_key(|(_, taken)| *taken) else { break };
-        if taken <= together.memory.0 / 2 || most == sources::source(one.client) || needed > together.memory.0 / 2 {
-            break;
-        }
-        let Some(name) = newest(open, most) else { break };
-        give_way(open, name);
-    }
-}
-
-fn give_way(open: &mut HashMap<[u8; NAME], Arc<Session>>, name: [u8; NAME]) {
-    let Some(session) = open.remove(&name) else { return };
-    session.gives_way.store(true, Ordering::Release);
-    session.end();
-    // Its control connection has something to look at then.
-    let _woken = session.control.as_ref().map(|control| control.shutdown(Shutdown::Read));
-}
-
-/// The newest session of the source that has more than half of `places`, unless `address` is of it.
-fn greediest(open: &HashMap<[u8; NAME], Arc<Session>>, address: IpAddr, places: usize) -> Option<[u8; NAME]> {
-    let mut of: HashMap<IpAddr, usize> = HashMap::new();
-    for session in open.values() {
-        *of.entry(sources::source(session.client)).or_default() += 1;
-    }
-    let (most, count) = of.into_iter().max_by_key(|(_, count)| *count)?;
-    (count > places / 2 && most != sources::source(address)).then(|| newest(open, most))?
-}
-
-fn newest(open: &HashMap<[u8; NAME], Arc<Session>>, source: IpAddr) -> Option<[u8; NAME]> {
-    let of_source =
-        open.values().filter(|session| session.control.is_some() && sources::source(session.client) == source);
-    of_source.max_by_key(|session| session.number).map(|session| session.token.name())
-}
-
-/// All open sessions.
-#[derive(Debug, Default)]
-pub struct Sessions {
-    opened: AtomicU64,
-    budget: Option<Arc<Budget>>,
-    /// Gauge of their memory.
-    memory: Option<Arc<Gauge>>,
-    open: RwLock<HashMap<[u8; NAME], Arc<Session>>>,
-}
-
-impl Sessions {
-    /// No sessions yet; `memory` is the gauge of their memory.
-    pub fn new(together: Together, memory: Option<Arc<Gauge>>) -> Self {
-        Self { budget: Budget::of(together.bounds), memory, ..Self::default() }
-    }
-
-    /// While it cannot change.
-    fn tell_memory(&self, open: &HashMap<[u8; NAME], Arc<Session>>) {
-        if let Some(gauge) = &self.memory {
-            gauge.set(memory_of(open.values()));
-        }
-    }
-
-    /// Returns true where one more session of a client at `address` has a place; `gives_way`: a client that shows no
-    /// key.
-    pub fn has_room(&self, limits: &Limits, address: IpAddr, gives_way: bool) -> bool {
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.len() < limits.sessions as usize
-            || gives_way && greediest(&open, address, limits.sessions as usize).is_some()
-    }
-
-    /// Adds a session where there is room for it: among all, and among those of its key. Where no more threads may poll without
-    /// blocking, its threads block.
-    ///
-    /// # Errors
-    /// The refusal, with the limit that the session exceeds.
-    pub fn add(&self, session: Session, limits: &Limits, together: Together) -> Result<Arc<Session>, Refused> {
-        together.bounds.check(&session.open)?;
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        if session.control.is_some() {
-            make_room(&mut open, &session, limits, together);
-        }
-        let added = self.add_to(&mut open, session, limits, together);
-        // Some may have made room, whatever came of it.
-        self.tell_memory(&open);
-        added
-    }
-
-    fn add_to(
-        &self,
-        open: &mut HashMap<[u8; NAME], Arc<Session>>,
-        mut session: Session,
-        limits: &Limits,
-        together: Together,
-    ) -> Result<Arc<Session>, Refused> {
-        session.budgets.extend(self.budget.clone());
-        limits.check_sessions(open.len() as u32)?;
-        check_pinned(&session, open.values(), together.pinned, "all sessions")?;
-        if let Some(name) = &session.permit.name {
-            let of_key = || open.values().filter(|other| other.permit.name.as_ref() == Some(name));
-            session.permit.limits.check_sessions(of_key().count() as u32)?;
-            check_pinned(&session, of_key(), session.permit.pinned, &format!("key `{name}`"))?;
-        }
-        let memory = limits::memory(&session.open).0;
-        let taken = memory_of(open.values()).saturating_add(memory);
-        if taken > together.memory.0 {
-            return Err(Refused {
-                reason: Reason::Memory,
-                detail: format!(
-                    "memory of all sessions: {} more were asked for, and {} are allowed together",
-                    Bytes(memory),
-                    together.memory
-                ),
-                hint: Some("try again when another measurement has ended, or with smaller messages".into()),
-            });
-        }
-        let spinning = open.values().map(|other| other.spinning()).fold(session.spinning(), u32::saturating_add);
-        if session.spinning() > 0 && spinning > together.spinning {
-            session.got.waiting = Waiting::Block;
-        }
-        session.number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
-        let session = Arc::new(session);
-        open.insert(session.token.name(), Arc::clone(&session));
-        Ok(session)
-    }
-
-    /// Number of open sessions.
-    pub fn count(&self) -> u32 {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).len() as u32
-    }
-
-    /// Returns true where a client at `source` has a session over TCP.
-    pub fn expects(&self, source: IpAddr) -> bool {
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.values().any(|session| sources::source(session.client) == source && session.open.carrier == Carrier::Tcp)
-    }
-
-    /// The session of this token.
-    pub fn find(&self, token: &Token) -> Option<Arc<Session>> {
-        self.named(token).filter(|session| session.token == *token)
-    }
-
-    /// The session whose token begins as this one, of which datagrams that are authenticated tell no more.
-    pub fn named(&self, token: &Token) -> Option<Arc<Session>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).get(&token.name()).cloned()
-    }
-
-    /// The session whose stream a numbered datagram is of that comes from another port of its client than the stream has. A box on the way gave
-    /// it that port: what comes from the stream's own goes to the stream's own socket.
-    pub fn of_stream(&self, message: &[u8], from: SocketAddr) -> Option<Arc<Session>> {
-        // Most of what belongs to no flow is told from a stream's at once: there may be much of it, and many sessions.
-        if !Numbers::has_form(message) {
-            return None;
-        }
-        let (open, address) = (self.open.read().unwrap_or_else(PoisonError::into_inner), from.ip().to_canonical());
-        let is_of = |session: &&Arc<Session>| session.client == address && session.has_elsewhere(message, from.port());
-        open.values().find(is_of).cloned()
-    }
-
-    /// Ends a session.
-    pub fn remove(&self, token: &Token) {
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = open.remove(&token.name()) {
-            self.tell_memory(&open);
-            drop(open);
-            session.end();
-        }
-    }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use measure::event::Event;
 use measure::method::{Carrier, Method, Pattern, Window};
-use measure::outcome::replies::{Down, Held, Replies, Tls};
+use measure::outcome::replies::{Down, Held, Replies, Stuck, Tls};
 use measure::unit::{Bytes, Nanos};
 use protocol::application::dns::{self, OverUdp};
 use protocol::application::h3::H3;
@@ -356,6 +356,11 @@ fn replies(tallies: &[Arc<Tally>], name: impl Fn(Kind, bool) -> String) -> Repli
             let before = replies.down.unwrap_or_default();
             let sums = (before.closed + closed, before.cut + cut, before.reset + reset);
             replies.down = Some(Down { closed: sums.0, cut: sums.1, reset: sums.2 });
+        }
+        let (behind, begun) = tally.stuck();
+        if behind > 0 {
+            let before = replies.stuck.unwrap_or_default();
+            replies.stuck = Some(Stuck { behind: before.behind + behind, begun: before.begun + begun });
         }
         replies.wants_tls |= tally.wants_tls();
         replies.unread = replies.unread.or_else(|| tally.unread().map(str::to_owned));

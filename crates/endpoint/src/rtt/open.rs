@@ -13,7 +13,7 @@ use protocol::link::{Fault, Link};
 use protocol::native::header::{Apart, Authenticated, Flags, LENGTH, Native, Ordered, Token};
 use protocol::native::mac::Mac;
 use protocol::native::message::{Open, capability};
-use protocol::native::preamble::{DATA_LENGTH, Data, DataAnswer};
+use protocol::native::preamble::{DATA_LENGTH, Data, DataAnswer, DataRefusal};
 use protocol::wire::{Reading, Wire};
 use socket2::Socket;
 
@@ -182,7 +182,10 @@ fn introduce(socket: &Socket, peer: SocketAddr, preamble: &[u8], stop: &Stop) ->
     }
     match DataAnswer::from_code(answer[0]) {
         DataAnswer::Accepted => Ok(()),
-        DataAnswer::Refused(why) => Err(EndpointError::new(Step::ConnectData, peer, Cause::Peer(why.to_string()))),
+        DataAnswer::Refused(why) => {
+            let refused = EndpointError::new(Step::ConnectData, peer, Cause::Peer(why.to_string()));
+            Err(if why == DataRefusal::UnknownToken { refused.with_hint(Hint::AnotherReflector) } else { refused })
+        }
     }
 }
 

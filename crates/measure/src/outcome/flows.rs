@@ -1,7 +1,10 @@
 //! Results of each of several connections: a number from one connection is that of one path, queue and processor.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
+use crate::outcome::Outcome;
 use crate::unit::Nanos;
 
 /// The connections of a run apart, and whether they differ.
@@ -66,4 +69,60 @@ pub struct Between {
     pub low_ns: Option<f64>,
     /// Upper end, nanoseconds; likewise.
     pub high_ns: Option<f64>,
+}
+
+/// Connections from which groups that go by a next hop each are no accident: of so many, chance parts one in dozens as this host's table does.
+const NO_ACCIDENT: usize = 8;
+
+impl Outcome {
+    /// True where each of several groups of connections has a next hop of its own: this host's routing table parts them, and no CPU.
+    pub fn is_parted_by_next_hop(&self) -> bool {
+        let Some(groups) = self.flows.as_ref().and_then(|flows| flows.groups.as_ref()) else { return false };
+        let of_flow = |flow: &u32| self.sockets.get(*flow as usize)?.next_hop.as_deref();
+        let of_group = |group: &FlowGroup| {
+            let hops: Option<BTreeSet<&str>> = group.flows.iter().map(of_flow).collect();
+            hops.filter(|hops| hops.len() == 1)
+        };
+        let hops: Option<Vec<_>> = groups.iter().map(of_group).collect();
+        let flows: usize = groups.iter().map(|group| group.flows.len()).sum();
+        let apart = |hops: Vec<BTreeSet<&str>>| hops.iter().collect::<BTreeSet<_>>().len() == hops.len();
+        groups.len() > 1 && flows >= NO_ACCIDENT && hops.is_some_and(apart)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_case::test_case;
+
+    use super::*;
+    use crate::method::{Asked, LoopKind};
+    use crate::outcome::SocketFacts;
+    use crate::recorder::Recorder;
+    use crate::statistics::summary::{Extra, summarise};
+    use crate::unit::Instant;
+
+    #[test_case(&[&["a", "a", "a", "a"], &["b", "b", "b", "b"]], true; "a hop each")]
+    #[test_case(&[&["a", "a", "a"], &["b", "b", "b"]], false; "too few connections")]
+    #[test_case(&[&["a", "a", "a", "a"], &["b", "b", "b", "a"]], false; "a group of two hops")]
+    #[test_case(&[&["a", "a", "a", "a"], &["a", "a", "a", "a"]], false; "one hop for both")]
+    #[test_case(&[&["a", "a", "a", "a", "a", "a", "a", "a"]], false; "one group")]
+    #[test_case(&[&["a", "a", "a", "a"], &["b", "b", "b", ""]], false; "a hop that is not known")]
+    fn groups_with_a_next_hop_each_are_parted_by_it(groups: &[&[&str]], expected: bool) {
+        let recording = Recorder::new(LoopKind::Closed, 2).finish(Instant(1_000));
+        let mut outcome = summarise(&recording, &Asked::default().resolve().unwrap(), Extra::default());
+        let hop = |hop: &&str| Some((*hop).to_owned()).filter(|hop| !hop.is_empty());
+        let socket = |next: &&str| SocketFacts { next_hop: hop(next), ..SocketFacts::default() };
+        outcome.sockets = groups.iter().flat_map(|group| group.iter().map(socket)).collect();
+        let mut flows = 0_u32..;
+        let group = |hops: &&[&str]| FlowGroup {
+            flows: flows.by_ref().take(hops.len()).collect(),
+            time: None,
+            shift: None,
+            scheduled: 1,
+            answered: 1,
+        };
+        let groups = Some(groups.iter().map(group).collect());
+        outcome.flows = Some(Flows { each: Vec::new(), groups, least_ns: 1.0, moved: Vec::new(), losing: Vec::new() });
+        assert_eq!(outcome.is_parted_by_next_hop(), expected);
+    }
 }

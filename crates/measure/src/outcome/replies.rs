@@ -32,6 +32,10 @@ pub struct Replies {
     /// Requests that went down with their connection, by how that ended; absent where there were none, and where it is not told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<Down>,
+    /// Requests without a reply that were asked behind another one that had none to the end; absent where there were none, and where replies are told
+    /// apart by number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<Stuck>,
     /// Requests that the server takes at once on a connection, by its settings, where that is fewer than were wanted in flight; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_at_once: Option<u64>,
@@ -79,6 +83,16 @@ pub struct Down {
     pub cut: u64,
     /// Number of those whose connection was reset with no octet of the reply.
     pub reset: u64,
+}
+
+/// Connections that a reply held until the end of the run: replies come in the order of the requests, so that nothing behind it could be answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stuck {
+    /// Number of requests that were asked behind those without a reply.
+    pub behind: u64,
+    /// Number of connections on which the first part of that reply had come.
+    pub begun: u64,
 }
 
 /// Requests of several classes.

@@ -31,6 +31,8 @@ pub struct Evidence {
     pub sent_bytes_per_s: Option<f64>,
     /// Bytes per second that the receiving program had.
     pub received_bytes_per_s: Option<f64>,
+    /// Bytes per second that it had at the end, where its rate changed to another level; absent where it did not.
+    pub later_bytes_per_s: Option<f64>,
     /// Number of streams that had them.
     pub streams: u32,
     /// The sending end.
@@ -92,6 +94,10 @@ pub struct TcpSeen {
     pub marked: Option<f64>,
     /// True where the streams agreed on no window scaling: a window is 65,535 bytes at most.
     pub unscaled: bool,
+    /// True where streams agreed on no selective acknowledgements.
+    pub cumulative: bool,
+    /// The payload of the smallest segments of a sender, with the MTU of its path as its kernel knows it.
+    pub segments: Option<(Bytes, Bytes)>,
     /// The receivers' windows, of all streams together.
     pub window: Option<Bytes>,
     /// The receivers' socket buffers at the end, of all streams together.

@@ -131,6 +131,7 @@ pub fn judge(
     let mut settled = settle(warnings);
     // Threads of the peer, each on a CPU of its own, part connections into groups too where some of those CPUs are busy.
     let groups = outcome.flows.as_ref().and_then(|flows| flows.groups.as_ref()).is_some_and(|groups| groups.len() > 1);
+    let groups = groups && !outcome.is_parted_by_next_hop();
     // Messages that leave late leave in the order of the connections, so that a limit on the way meets the last of them.
     let losing = outcome.flows.as_ref().is_some_and(|flows| !flows.losing.is_empty());
     // And other work that comes or goes changes their places among the others.

@@ -37,6 +37,8 @@ pub struct Tally {
     held: [AtomicU64; 2],
     /// Requests that went down with their connection, by how that ended.
     down: [AtomicU64; 3],
+    /// Requests that were left behind one without a reply, where replies come in order; and of those connections the ones whose reply had begun.
+    stuck: [AtomicU64; 2],
     /// The number of the first request that is recorded.
     recorded: AtomicU64,
     /// The most requests that the server takes at once on a connection; 0: it has not said.
@@ -159,6 +161,19 @@ impl Tally {
     pub fn held(&self) -> (u64, Nanos) {
         let [count, pauses] = &self.held;
         (count.load(Ordering::Relaxed), Nanos(pauses.load(Ordering::Relaxed)))
+    }
+
+    /// So many requests were left `behind` one without a reply, whose first part had come or not.
+    pub fn left_behind(&self, behind: u64, begun: bool) {
+        let [count, begins] = &self.stuck;
+        count.store(count.load(Ordering::Relaxed) + behind, Ordering::Relaxed);
+        begins.store(begins.load(Ordering::Relaxed) + u64::from(begun), Ordering::Relaxed);
+    }
+
+    /// The number of requests that were left behind another, and of connections on which the reply to that one had begun.
+    pub fn stuck(&self) -> (u64, u64) {
+        let [count, begins] = &self.stuck;
+        (count.load(Ordering::Relaxed), begins.load(Ordering::Relaxed))
     }
 
     /// So many requests went down with a connection that ended so.

@@ -46,7 +46,7 @@ fn opening(look: &Look, reference: Believed) -> String {
     let on_busy = if busy(look).is_some() { " (on a busy host)" } else { "" };
     let changed = |change| format!("{}{on_busy}", words::change::seen(change));
     let median = look.change.as_ref().map_or(median, changed);
-    let host = &look.host;
+    let host = host(look, leg.address);
     match reference.stands {
         Stands::Application => {
             let protocol = if leg.carrier == Carrier::Udp { "UDP" } else { "TCP" };
@@ -55,7 +55,7 @@ fn opening(look: &Look, reference: Believed) -> String {
                 who => format!(", answered by {who}{}", request(leg)),
             };
             let median = median.strip_prefix('~').map_or(median.clone(), |rough| format!("About {rough}"));
-            format!("{median}: a {protocol} request to {host}, one every {}{who}", look.interval_ns)
+            format!("{median}: a {protocol} request to {host}, one every {}{}{who}", look.interval_ns, one_flow(leg))
         }
         Stands::Handshake => {
             let port = leg.port.map_or_else(String::new, |port| format!(", port {port}"));
@@ -65,6 +65,22 @@ fn opening(look: &Look, reference: Believed) -> String {
             format!("Only ICMP was measured: {median}. Applications do not use ICMP.")
         }
         Stands::Echo => format!("Only ICMP answered: {median}. Applications do not use ICMP."),
+    }
+}
+
+/// The host as it was asked for; a name with the `address` that was, for it may have others.
+fn host(look: &Look, address: u32) -> String {
+    let asked = look.addresses.get(address as usize).filter(|asked| asked.address != look.host);
+    asked.map_or_else(|| look.host.clone(), |asked| format!("{} ({})", look.host, asked.address))
+}
+
+/// What a number of one flow has to say, for another may lead to another path, or to another server.
+fn one_flow(leg: &Leg) -> &'static str {
+    let flows: BTreeSet<u32> = leg.exchanges.iter().map(|exchange| exchange.flow).collect();
+    match (flows.len(), leg.carrier) {
+        (1, Carrier::Tcp) => " over one connection at a time",
+        (1, Carrier::Udp) => " from one port",
+        _ => "",
     }
 }
 
@@ -169,9 +185,7 @@ fn lost(look: &Look) -> Option<String> {
 }
 
 fn nothing(look: &Look) -> String {
-    // A name may have further addresses, which were not asked.
-    let asked = look.addresses.first().filter(|asked| asked.address != look.host);
-    let host = asked.map_or_else(|| look.host.clone(), |asked| format!("{} ({})", look.host, asked.address));
+    let host = host(look, 0);
     if has_answered(look) {
         return format!("{host} answers, but no time was measured");
     }

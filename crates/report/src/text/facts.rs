@@ -121,6 +121,7 @@ fn socket_facts(socket: &SocketFacts) -> Vec<String> {
         socket.congestion.clone(),
         bytes("mss", socket.mss_bytes),
         socket.window_scaling.filter(|agreed| !agreed).map(|_| "no window scaling".to_owned()),
+        socket.selective_acks.filter(|agreed| !agreed).map(|_| "no selective acknowledgements".to_owned()),
         bytes("path mtu", socket.path_mtu_bytes),
         socket.tos.map(|tos| format!("tos {tos:#04x}")),
         socket

@@ -73,14 +73,15 @@ pub fn screen(head: &str, hops: &[(Hop, Option<Nanos>)], style: &Style) -> Strin
     page.finish()
 }
 
-/// Loss where it is shown. Silence of a hop is none: it limits its answers, or sends none.
+/// Loss where it is shown. Silence of a hop is none: it limits its answers, or sends none. Of a few missing ones it is not known which.
 fn unanswered(hop: &Hop) -> String {
     match (hop.lost, hop.sent.saturating_sub(hop.answered)) {
         (Some(lost), _) => format!("loss ≥ {}", number::percent(lost)),
         (None, 0) => "0".to_owned(),
         (None, missing) if hop.peer => missing.to_string(),
         // In full this would not fit beside an address of fifteen letters.
-        (None, _) => "limited/silent".to_owned(),
+        (None, _) if hop.answered == 0 => "silent".to_owned(),
+        (None, missing) => format!("{missing}, limited?"),
     }
 }
 
@@ -311,18 +312,26 @@ fn largest(mtu: &PathMtu, side: &Side) -> String {
     format!("{} B{steps}", mtu.interface_bytes)
 }
 
-/// Hops that leave probes unanswered without a loss being shown.
+/// Hops that leave probes unanswered without a loss being shown: those that never answer, and those that answer less.
+///
+/// A hop that limits its answers and one where a few probes were lost look alike until enough probes were sent.
 fn quiet(hops: &Hops) -> Option<String> {
     let last_answered = |side: &Side| side.hops.iter().rev().find(|hop| hop.answered > 0).map_or(0, |hop| hop.ttl);
-    let mut quiet: Vec<u8> = Vec::new();
-    for side in &hops.sides {
-        let last = last_answered(side);
-        let hops = side.hops.iter().filter(|hop| hop.ttl <= last && !hop.peer);
-        quiet.extend(hops.filter(|hop| hop.answered < hop.sent && hop.lost.is_none()).map(|hop| hop.ttl));
-    }
-    quiet.sort_unstable();
-    quiet.dedup();
-    (!quiet.is_empty()).then(|| format!("{}: rate-limited or silent, no loss shown", numbers(&quiet)))
+    let of = |never: bool| {
+        let quiet: BTreeSet<u8> = hops
+            .sides
+            .iter()
+            .flat_map(|side| side.hops.iter().filter(|hop| hop.ttl <= last_answered(side) && !hop.peer))
+            .filter(|hop| hop.answered < hop.sent && hop.lost.is_none() && (hop.answered == 0) == never)
+            .map(|hop| hop.ttl)
+            .collect();
+        numbers(&quiet.into_iter().collect::<Vec<_>>())
+    };
+    let (silent, fewer) = (of(true), of(false));
+    let silent = (!silent.is_empty()).then(|| format!("{silent}: silent"));
+    let fewer = (!fewer.is_empty()).then(|| format!("{fewer}: fewer answers, by a limit or by losses too few to show"));
+    let told: Vec<String> = silent.into_iter().chain(fewer).collect();
+    (!told.is_empty()).then(|| told.join(" · "))
 }
 
 /// `hop 1`, `hops 1, 2 and 5`.

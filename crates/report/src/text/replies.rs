@@ -1,7 +1,7 @@
 //! Replies of a program at work by kind, and the steps before the first request.
 
 use logbook::moment::Moment;
-use measure::outcome::replies::{Classes, Kind, OfClass, Phases, Replies, Tls};
+use measure::outcome::replies::{Classes, Kind, OfClass, Phases, Replies, Stuck, Tls};
 use measure::unit::grouped;
 
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -30,6 +30,7 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
         .most_at_once
         .map(|most| format!("the server takes {} at once on a connection", number::count(most, "request", "requests")));
     line(page, "limit", &limit.into_iter().collect::<Vec<_>>());
+    line(page, "stuck", &replies.stuck.map(stuck).into_iter().collect::<Vec<_>>());
     if let Some(parts) = &replies.phases {
         phases(page, parts);
     }
@@ -68,6 +69,16 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
         let until = until.map_or_else(String::new, |date| format!(", certificate until {date}"));
         line(page, "TLS", &[format!("{version}{suite}{until}{resumed}{anybody}")]);
     }
+}
+
+/// `4 requests were asked behind one without a reply, which had begun, and replies come in order: a client that connects anew may get them`.
+fn stuck(stuck: Stuck) -> String {
+    let requests = number::count(stuck.behind, "request was", "requests were");
+    let begun = if stuck.begun > 0 { ", which had begun" } else { "" };
+    format!(
+        "{requests} asked behind one without a reply{begun}, on a connection where replies come in order: they are lost \
+         with it. A client that connects anew may be answered"
+    )
 }
 
 /// The words for replies that all say that the request is in error, by a status of HTTP or SIP; `None` where there is another.

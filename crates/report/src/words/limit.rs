@@ -19,6 +19,14 @@ fn reason(reason: &Reason) -> String {
         Reason::Unscaled => "no window scaling was agreed on, as where a box on the path removes the option, or \
                              net.ipv4.tcp_window_scaling is 0: a window ends at 65535 B"
             .to_owned(),
+        Reason::CumulativeAcks => "no selective acknowledgements (SACK) were agreed on, as where a box on the path \
+                                   removes the option, or net.ipv4.tcp_sack is 0: of several losses at once TCP \
+                                   finds one a round trip"
+            .to_owned(),
+        Reason::SmallSegments { mss_bytes, path_mtu_bytes } => format!(
+            "segments of {mss_bytes} where the path's MTU is {path_mtu_bytes}: an end or a box made them small, and \
+             what counts packets lets less through"
+        ),
         Reason::Window { bytes, rtt_ns } => format!("a window of {} for a round trip of {rtt_ns}", kilobytes(*bytes)),
         Reason::ReceiveBuffer { bytes } => {
             format!("the receiver's socket buffer has only {}", kilobytes(*bytes))
@@ -115,6 +123,7 @@ fn reason(reason: &Reason) -> String {
         Reason::LessThanStream => {
             "less than the stream had: a bucket had saved up for it, or this holds datagrams alone".to_owned()
         }
+        Reason::AsMuchAsEach => "as much as each connection had: a limit of each by itself".to_owned(),
         Reason::NotTested { what, why } => {
             let what = match what {
                 Untested::Losses => "queue, policer or lossy path",

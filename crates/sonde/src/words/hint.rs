@@ -93,8 +93,11 @@ fn known(hint: &Hint) -> Option<String> {
         }
         Hint::NoSuchSending => "choose plain copies: this kernel does not support that way of sending",
         Hint::SegmentsTooLong => "choose smaller datagrams, or one per call",
+        Hint::AnotherReflector => {
+            "name the address of one server: another one answered this connection than the first, as behind a load balancer, or it was started anew"
+        }
         Hint::UdpBlocked => {
-            "allow UDP to this port in the firewall, or reduce --size below the path MTU: TCP to this port works"
+            "allow UDP to this port in the firewall, or reduce --size below the path MTU: TCP to this port works. Behind a proxy for TCP the peer does not know this host's datagrams: use --tcp"
         }
         Hint::FlowsLimited { through } => {
             return Some(format!(

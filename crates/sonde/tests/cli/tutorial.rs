@@ -128,7 +128,7 @@ const OF_SNAPSHOTS: &[(&str, &str, &str, &[&str])] = &[
         "docs/howto/paths.md",
         "live",
         "crates/report/src/text",
-        &["hop address sent last p50 best worst unanswered", "limited/silent"],
+        &["hop address sent last p50 best worst unanswered", "limited?", "silent"],
     ),
     ("docs/howto/paths.md", "mtu", "crates/report/src/text", &["1500 B, 1400 B from hop"]),
     (

@@ -83,6 +83,11 @@ impl<S: Speech> Framed<S> {
                 }
                 Ok(read.map_or(Look::Something, Look::Reply))
             }
+            Fetched::Aside => {
+                // A server that waits until it is acknowledged holds the reply behind it, as behind a first part of it.
+                self.note_part();
+                Ok(Look::Nothing)
+            }
             Fetched::Nothing => Ok(Look::Nothing),
         }
     }

@@ -27,6 +27,8 @@ const SEALED: usize = 4 << 10;
 pub enum Fetched {
     /// Number of octets of the protocol.
     Octets(usize),
+    /// Nothing of the protocol, but words of the session itself, as a ticket for the next one.
+    Aside,
     /// Nothing as yet.
     Nothing,
     /// The end.
@@ -163,7 +165,7 @@ impl Secured {
                 }
                 Came::Aside(octets) => {
                     self.begin += octets;
-                    return Ok(Fetched::Nothing);
+                    return Ok(Fetched::Aside);
                 }
                 Came::End => return Ok(Fetched::End),
                 Came::Part => {

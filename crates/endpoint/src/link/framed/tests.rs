@@ -233,6 +233,40 @@ fn a_status_408_between_requests_is_the_end_of_its_connection() {
     assert_eq!((scene.replies(), scene.tally.renewals()), (2, 1));
 }
 
+#[test_case(&OK[..20], (2, 1); "half a reply")]
+#[test_case(&[], (2, 0); "no octet of one")]
+#[test_case(OK, (0, 0); "one whole reply and one request out")]
+fn what_is_left_behind_a_request_without_a_reply_is_counted(octets: &'static [u8], expected: (u64, u64)) {
+    let (say, said) = channel();
+    let is_whole = octets.len() == OK.len();
+    let requests = if is_whole { 2 } else { 3 };
+    let server: Part = Box::new(move |mut stream| {
+        request(&mut stream);
+        stream.write_all(OK).unwrap();
+        for _ in 0..requests {
+            request(&mut stream);
+        }
+        stream.write_all(octets).unwrap();
+        said.recv().unwrap();
+    });
+    let mut scene = Scene::new(vec![server], true);
+    for number in 0..=requests {
+        scene.ask(Flags::NONE).unwrap();
+        if number == 0 {
+            assert_eq!(scene.hear(0), Ok(Reading::Reply(0)));
+        }
+    }
+    if is_whole {
+        assert_eq!(scene.hear(1), Ok(Reading::Reply(1)));
+    } else if !octets.is_empty() {
+        scene.await_octets();
+        assert!(matches!(scene.link.look(RecvFlags::DONTWAIT), Ok(Look::Something)));
+    }
+    scene.link.note_left();
+    say.send(()).unwrap();
+    assert_eq!(scene.tally.stuck(), expected);
+}
+
 #[test]
 fn what_is_no_reply_is_kept() {
     let parts: [Part; 2] = [

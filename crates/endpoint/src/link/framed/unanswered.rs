@@ -62,6 +62,14 @@ impl<S: Speech> Framed<S> {
         self.tally.went_down(end, behind);
     }
 
+    /// Counts what the end of the run leaves behind a request without a reply.
+    pub(super) fn note_left(&self) {
+        let Some(behind) = (self.outstanding.len() as u64).checked_sub(1).filter(|behind| *behind > 0) else { return };
+        if self.by_order && self.records() {
+            self.tally.left_behind(behind, self.read > 0 || self.begin < self.end);
+        }
+    }
+
     /// True where the trouble is that what came is none of the protocol, which is kept to be shown.
     #[cold]
     pub(super) fn keep_foreign(&self, trouble: &Trouble) -> bool {

@@ -49,6 +49,9 @@ const RESEMBLES: f64 = 2.0;
 const SAVED: f64 = 2.5;
 /// The same of a queue, which lets all through at its own rate.
 const HELD_UP: f64 = 1.5;
+/// Ratio of what a bottleneck lets through to what each connection had, at most, where the slowest leg already was beyond it: datagrams that had so much
+/// less than the stream tell of it only where they had as much as one of its connections.
+const AS_MUCH: f64 = 1.25;
 /// Delay that never left the queue, from which there is one.
 const QUEUED: Nanos = Nanos::millis(1);
 
@@ -75,6 +78,12 @@ impl Moved {
         }
         if let Some(place) = self.beyond() {
             return self.tells_beyond(place, arrived, each, tried);
+        }
+        if self.is_below_all() {
+            let through = self.capped(0).map(|(_, through)| through);
+            let is_as_much = each.zip(through).is_some_and(|(each, through)| apart(each, through) <= AS_MUCH);
+            let (named, tried) = self.tells_beyond(0, arrived, each, tried);
+            return (named.filter(|_| is_as_much), tried);
         }
         // A stream that lost next to nothing was not limited by what takes datagrams.
         let even = self.evenly().filter(|share| lost.is_some_and(|lost| lost <= share * AGAIN));
@@ -127,10 +136,14 @@ impl Moved {
         (1..self.legs.len()).find(is_beyond)
     }
 
+    /// True where every leg so far was too fast for a bottleneck, which let as much through of the slowest as of a faster one.
+    pub(super) fn is_below_all(&self) -> bool {
+        self.beyond().is_none() && self.capped(0).is_some()
+    }
+
     /// Returns the common result of two legs of different rates, from the one at `place` on, where as much got through;
     /// and that rate.
     fn capped(&self, place: usize) -> Option<(Met, f64)> {
-        let apart = |one: f64, other: f64| one.max(other) / one.min(other);
         let alike = |one: &Leg, other: &Leg| {
             let (through, as_much) = (one.through_bytes_per_s?, other.through_bytes_per_s?);
             // Both went beyond it: a leg of which hardly anything was lost shows no bound.
@@ -193,6 +206,11 @@ impl Moved {
         };
         self.legs.iter().all(|leg| leg.left() && even(leg)).then_some(share)
     }
+}
+
+/// Ratio of two rates, 1 or more.
+fn apart(one: f64, other: f64) -> f64 {
+    one.max(other) / one.min(other)
 }
 
 /// A queue that lets so much through, where that is neither far more than the stream had nor less than each connection of it: then another thing held it

@@ -18,6 +18,8 @@ const IDLE_QUEUE: Nanos = Nanos::micros(300);
 const IDLE_TIMES: f64 = 4.0;
 /// Share of the time below which an end's busiest thread, with its waits, does next to nothing.
 const IDLE: f64 = 0.25;
+/// Bytes of a packet that are none of a segment's payload, at most, so that an MSS that a kernel halved for a small window is not called small.
+const HEADERS: u64 = 100;
 /// Looks at the smoothed round trip from which its middle one is no accident.
 const IDLE_LOOKS: usize = 3;
 
@@ -56,8 +58,13 @@ impl Evidence {
         });
         let (moved, tried) = match &self.moved {
             Ok(moved) => {
-                let each = self.received_bytes_per_s.map(|rate| rate / f64::from(self.streams.max(1)));
-                moved.tells(self.losses(), self.received_bytes_per_s, each)
+                // Datagrams that come after the stream meet the path as it was at its end.
+                let at_the_end = self.later_bytes_per_s.or(self.received_bytes_per_s);
+                let each = at_the_end.map(|rate| rate / f64::from(self.streams.max(1)));
+                let (limiter, mut tried) = moved.tells(self.losses(), self.received_bytes_per_s, each);
+                let is_of_each = self.streams > 1 && limiter.is_some() && moved.is_below_all();
+                tried.extend(is_of_each.then_some(Reason::AsMuchAsEach));
+                (limiter, tried)
             }
             Err(untried) => (None, self.untried(*untried)),
         };
@@ -73,10 +80,18 @@ impl Evidence {
         let marked = self.tcp.and_then(|tcp| tcp.marked).filter(|share| *share >= LOSSES);
         let marked = marked.map(|share| Reason::Marked { share });
         let unremarkable = if limiter == Limiter::NotDetermined { self.unremarkable() } else { Vec::new() };
-        found(
-            limiter,
-            lost.into_iter().chain(marked).chain(queue).chain(tried).chain(alone).chain(unremarkable).collect(),
-        )
+        let small = if limiter == Limiter::NotDetermined { self.small_segments() } else { None };
+        let finds_one = lost.is_some() && self.tcp.is_some_and(|tcp| tcp.cumulative);
+        let own =
+            lost.into_iter().chain(finds_one.then_some(Reason::CumulativeAcks)).chain(marked).chain(queue).chain(small);
+        found(limiter, own.chain(tried).chain(alone).chain(unremarkable).collect())
+    }
+
+    /// Returns the segments where they are far smaller than the path allows: what counts packets then lets less through.
+    fn small_segments(&self) -> Option<Reason> {
+        let (mss_bytes, path_mtu_bytes) = self.tcp?.segments?;
+        (mss_bytes.0.saturating_add(HEADERS).saturating_mul(2) < path_mtu_bytes.0)
+            .then_some(Reason::SmallSegments { mss_bytes, path_mtu_bytes })
     }
 
     /// True where the stream lost, and no datagram beside it did, as fast and faster.

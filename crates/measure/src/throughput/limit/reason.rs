@@ -55,6 +55,11 @@ pub enum Reason {
     WaitedForWindow { share: f64 },
     /// Both ends agreed on no window scaling, so that no window is larger than 65,535 bytes, whatever the buffers.
     Unscaled,
+    /// Both ends agreed on no selective acknowledgements, so that TCP finds one lost segment in a round trip, and sends again what had arrived.
+    CumulativeAcks,
+    /// A sender's segments, whose payload is less than half of what the path takes: an end or a box asked for such, or the path once refused larger
+    /// ones.
+    SmallSegments { mss_bytes: Bytes, path_mtu_bytes: Bytes },
     /// The receivers' window for a round trip.
     Window { bytes: Bytes, rtt_ns: Nanos },
     /// The receivers' socket buffers, which are small whatever the round trip.
@@ -122,6 +127,8 @@ pub enum Reason {
     FarMoreThanStream,
     /// The bottleneck lets less through than each connection of the stream had: it is of datagrams alone, or had saved up for the stream.
     LessThanStream,
+    /// The bottleneck lets as much through as each of several connections of the stream had: it is of each by itself.
+    AsMuchAsEach,
     /// Share of the time in which an end's busiest thread ran, unremarkable.
     BusiestThread { end: End, share: f64 },
     /// Longest share of the time in which a thread of an end waited for a CPU, unremarkable.

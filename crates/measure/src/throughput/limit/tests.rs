@@ -16,6 +16,8 @@ fn easy() -> Evidence {
         retransmitted: Some(0.0),
         marked: Some(0.0),
         unscaled: false,
+        cumulative: false,
+        segments: Some((Bytes(1_448), Bytes(1_500))),
         window: Some(Bytes(3_000_000)),
         receive_buffer: Some(Bytes(6_000_000)),
         rtt: Some(Nanos::millis(11)),
@@ -33,6 +35,7 @@ fn easy() -> Evidence {
         moved: Err(Untried::NotAsked),
         sent_bytes_per_s: Some(1e9),
         received_bytes_per_s: Some(1e9),
+        later_bytes_per_s: None,
         streams: 1,
         sender: end,
         receiver: end,
@@ -433,6 +436,27 @@ fn datagrams_that_nobody_took_are_the_receivers() {
     assert_eq!(lost.limit().limiter, Limiter::ReceiverCpu);
 }
 
+/// Datagrams at 0.5, 1.5 and 4 times the rate of all connections, of which a quarter of that rate gets through.
+fn policed_by_connection(connections: u32, later: Option<f64>) -> Evidence {
+    let legs = [0.5e9, 1.5e9].map(|rate| leg(rate, 1.0 - 0.25e9 / rate, Nanos::micros(30)));
+    Evidence { streams: connections, later_bytes_per_s: later, ..lossy(Moved { legs: legs.into() }) }
+}
+
+#[test_case(4, None, Limiter::Policer, true; "as much as each of four connections")]
+#[test_case(1, None, Limiter::NotDetermined, false; "a quarter of what one had")]
+#[test_case(1, Some(0.25e9), Limiter::Policer, false; "as much as one had at the end")]
+#[test_case(40, None, Limiter::NotDetermined, false; "ten times as much as each")]
+fn a_bottleneck_below_all_datagrams_is_the_streams_where_it_had_as_much(
+    connections: u32,
+    later: Option<f64>,
+    expected: Limiter,
+    is_of_each: bool,
+) {
+    let limit = policed_by_connection(connections, later).limit();
+    assert_eq!(limit.limiter, expected, "{limit:?}");
+    assert_eq!(limit.evidence.contains(&Reason::AsMuchAsEach), is_of_each, "{limit:?}");
+}
+
 #[test]
 fn evidence_has_its_figures() {
     let window = small_window().limit();
@@ -472,6 +496,27 @@ fn congestion_marks_stand_in_the_evidence_and_name_no_queue_by_themselves() {
     assert!(marked.evidence.contains(&Reason::Marked { share: 0.2 }), "{marked:?}");
     let few = tcp(|tcp| tcp.marked = Some(0.0005)).limit();
     assert!(!few.evidence.iter().any(|reason| matches!(reason, Reason::Marked { .. })), "{few:?}");
+}
+
+#[test_case((524, 1_500), true; "a small MSS on Ethernet")]
+#[test_case((1_448, 1_500), false; "Ethernet")]
+#[test_case((1_208, 1_280), false; "the least of IPv6")]
+#[test_case((32_741, 65_536), false; "half of loopback, as for a window of 64 KiB")]
+fn segments_far_smaller_than_the_path_takes_stand_in_the_evidence((mss, mtu): (u64, u64), is_told: bool) {
+    let limit = tcp(|tcp| tcp.segments = Some((Bytes(mss), Bytes(mtu)))).limit();
+    assert_eq!(limit.limiter, Limiter::NotDetermined);
+    let reason = Reason::SmallSegments { mss_bytes: Bytes(mss), path_mtu_bytes: Bytes(mtu) };
+    assert_eq!(limit.evidence.contains(&reason), is_told, "{limit:?}");
+}
+
+#[test]
+fn losses_without_selective_acknowledgements_say_so() {
+    let told = |lost| {
+        let limit = tcp(|tcp| (tcp.cumulative, tcp.retransmitted) = (true, Some(lost))).limit();
+        limit.evidence.contains(&Reason::CumulativeAcks)
+    };
+    assert!(told(0.16));
+    assert!(!told(0.0), "without losses they make no difference");
 }
 
 #[test]

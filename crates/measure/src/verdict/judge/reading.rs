@@ -47,11 +47,8 @@ pub(super) fn idle_between(outcome: &Outcome, method: &Method) -> Option<Warning
     let told_ns = printed.and_then(|_| median(&outcome.response));
     // Stamps are of some exchanges only: where these took longer than the others, they tell no part of the median.
     let waking_ns = waking_ns.filter(|waking| *waking < told_ns.unwrap_or(median_ns));
-    (median_ns <= SHORT_TRIP && !always_awake(method)).then_some(Warning::IdleBetween {
-        interval_ns,
-        median_ns: told_ns,
-        waking_ns,
-    })
+    let is_short = median_ns <= SHORT_TRIP && told_ns.is_none_or(|told| told <= SHORT_TRIP);
+    (is_short && !always_awake(method)).then_some(Warning::IdleBetween { interval_ns, median_ns: told_ns, waking_ns })
 }
 
 /// Warns where one over the rate would be read as the duration of an exchange. By Little's law the number outstanding is the rate

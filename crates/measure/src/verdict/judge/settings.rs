@@ -38,6 +38,9 @@ fn smallest_segment(sockets: &[SocketFacts]) -> Option<Bytes> {
     sockets.iter().filter_map(|socket| socket.mss_bytes).filter(|bytes| bytes.0 > 0).min()
 }
 
+/// Answers from which some were due to be stamped, in any schedule.
+const FEWEST_STAMPED: u64 = 10;
+
 /// Octets of the head of UDP, and of an ICMP echo.
 const HEAD: u64 = 8;
 
@@ -140,8 +143,8 @@ pub(super) fn no_stamps(outcome: &Outcome, method: &Method) -> Option<Warning> {
     let reason = match &outcome.split {
         Some(split) if split.samples > 0 || split.clock_stepped => return None,
         Some(split) if !split.missing.is_empty() => split.missing.join(", "),
-        // A run without answers has nothing to stamp.
-        _ if outcome.counts.answered == 0 => return None,
+        // A run of a few answers has none that was due to be stamped: slow requests are one in four.
+        _ if outcome.counts.answered < FEWEST_STAMPED => return None,
         _ => "the kernel delivered none".to_owned(),
     };
     Some(Warning::NoStamps { reason })

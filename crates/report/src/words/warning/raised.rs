@@ -200,7 +200,7 @@ fn of_statistics(warning: &Warning) -> String {
 fn of_settings(warning: &Warning) -> String {
     match warning {
         Warning::HeldReplies { .. } => format!(
-            "Over a kept TCP connection, at least {FEWEST_HELD} replies of a program, and at least {} of them, came in parts, the first of less than a segment, with a pause of 38 to 60 ms and a round trip between them. Linux delays an acknowledgement for 40 ms where it has nothing to send (`TCP_DELACK_MIN`); where the kernel shows that it acknowledged a first part at once, that reply does not count. A program that computes for just as long while an acknowledgement is delayed looks the same. Requests less than 40 ms apart take the acknowledgement along: the reply then waits for the next request, and nothing is told.",
+            "Over TCP, at least {FEWEST_HELD} replies of a program, and at least {} of them, came in parts, the first of less than a segment, with a pause of 38 to 60 ms and a round trip between them. On a new connection with TLS 1.3 the first part may be the server's session ticket. Linux delays an acknowledgement for 40 ms where it has nothing to send (`TCP_DELACK_MIN`); where the kernel shows that it acknowledged a first part at once, that reply does not count. A program that computes for just as long while an acknowledgement is delayed looks the same. Requests less than 40 ms apart take the acknowledgement along: the reply then waits for the next request, and nothing is told.",
             percent(HELD_REPLIES)
         ),
         Warning::Nagle { .. } => "TCP without `TCP_NODELAY`, with more than one request in flight, and the smallest request is shorter than a segment. With one request in flight Nagle's algorithm delays nothing.".to_owned(),

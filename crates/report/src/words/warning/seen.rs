@@ -441,8 +441,8 @@ fn settings(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let (held, of) = (grouped(*count), grouped(*replies));
             write!(
                 f,
-                "{held} of {of} replies came in parts, the rest {pause_ns} later (mean), as long as this host delays an acknowledgement. The server probably waits for that \
-                 between its writes (Nagle's algorithm); the time is then no work of the program"
+                "{held} of {of} replies came in parts, or behind a session ticket of TLS, the rest {pause_ns} later (mean), as long as this host delays an acknowledgement. \
+                 The server probably waits for that between its writes (Nagle's algorithm); the time is then no work of the program"
             )
         }
         Warning::Nagle { request_bytes, segment_bytes } => {

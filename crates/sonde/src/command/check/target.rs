@@ -67,11 +67,6 @@ impl PortWish {
         Self { number, service: if nobody && !elsewhere { Wish::Unknown } else { Wish::Usual } }
     }
 
-    /// The same of one that was written: as it is, where it says which program is there.
-    pub fn or_measured(self) -> Self {
-        if self.service == Wish::Usual { Self::measured(self.number) } else { self }
-    }
-
     /// True where the program that it is named for, or that is usually there, may be there over UDP too, or only.
     pub fn goes_over_udp(self) -> bool {
         match self.service {
@@ -111,6 +106,9 @@ impl FromStr for PortList {
             if first > last {
                 return Err(format!("goes backwards in `{numbers}`: write the smaller port first"));
             }
+            // One that somebody names by itself is one that they ask about; those of a range are only looked at.
+            let service =
+                if first == last && service == Wish::Usual { PortWish::measured(first).service } else { service };
             for number in first..=last {
                 if ports.iter().any(|port| port.number == number) {
                     return Err(format!("names port {number} twice"));
@@ -187,7 +185,9 @@ mod tests {
         let wishes = "5201,5202,5203=iperf3,5204=any,5205=stamp".parse::<PortList>().unwrap();
         let services: Vec<_> = wishes.0.iter().map(|wish| wish.over(Transport::Tcp).services).collect();
         let iperf3 = vec![Service::Iperf3];
-        assert_eq!(services, [iperf3.clone(), vec![], iperf3, ANYBODY.to_vec(), vec![]]);
+        assert_eq!(services, [iperf3.clone(), vec![Service::Sonde], iperf3, ANYBODY.to_vec(), vec![]]);
+        let range = "5203-5204".parse::<PortList>().unwrap();
+        assert!(range.0.iter().all(|wish| wish.over(Transport::Tcp).services.is_empty()));
         assert!(wishes.0.iter().all(|wish| wish.over(Transport::Udp).services.is_empty()));
         assert_eq!(numbers("1,3-4"), [1, 3, 4]);
     }

@@ -61,7 +61,7 @@ pub struct LookOptions {
 fn port(text: &str) -> Result<PortWish, String> {
     let ports: PortList = text.parse()?;
     match ports.0.as_slice() {
-        [one] => Ok(one.or_measured()),
+        [one] => Ok(*one),
         _ => Err("is more than one port: give one port".to_owned()),
     }
 }

@@ -6,7 +6,7 @@ use measure::interval::arrivals::Datagrams;
 use measure::interval::glance::TcpGlance;
 use measure::method::{Carrier, Direction, Waiting};
 use measure::outcome::SocketFacts;
-use measure::throughput::change::change;
+use measure::throughput::change::{RateChange, change};
 use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::leg::Leg;
@@ -35,6 +35,8 @@ pub struct Way {
     send_buffer: Option<Bytes>,
     /// True where the senders' sockets agreed on no window scaling.
     unscaled: bool,
+    cumulative: bool,
+    segments: Option<(Bytes, Bytes)>,
     /// The shaper of the sending host whose rate is next to the stream's.
     shaper: Option<ShaperSeen>,
     /// True for sender and receiver that spin while they wait.
@@ -76,6 +78,8 @@ impl Way {
                 facts.receive_buffer_bytes
             }),
             send_buffer: buffer(&throughput.sockets, &found.peer_sent, !sends, |facts| facts.send_buffer_bytes),
+            cumulative: senders.iter().any(|socket| socket.selective_acks == Some(false)),
+            segments: senders.iter().filter_map(|socket| socket.mss_bytes.zip(socket.path_mtu_bytes)).min(),
             unscaled: senders.iter().any(|socket| socket.window_scaling == Some(false)),
             shaper,
             spin: if sends { [near_spins, far_spins] } else { [far_spins, near_spins] },
@@ -107,10 +111,13 @@ impl Way {
             asked_bytes_per_s: self.asked,
             sent_bytes_per_s: self.throughput.sent_bytes_per_s,
             received_bytes_per_s: self.throughput.received_bytes_per_s,
+            later_bytes_per_s: self.rate_change().map(|change| change.after_bytes_per_s),
             sender: seen(&self.sender, None, self.spin[0]),
             receiver: seen(&self.receiver, self.dropped, self.spin[1]),
             tcp: tcp(sender).map(|tcp| TcpSeen {
                 unscaled: self.unscaled,
+                cumulative: self.cumulative,
+                segments: self.segments,
                 receive_buffer: self.receive_buffer,
                 send_buffer: self.send_buffer,
                 ..tcp
@@ -130,6 +137,11 @@ impl Way {
         silence(self.receivers(), self.throughput.elapsed_ns)
     }
 
+    /// Two levels of the rate; none beside a silence, which is told by itself.
+    fn rate_change(&self) -> Option<RateChange> {
+        change(&whole(self.receivers(), self.throughput.elapsed_ns)).filter(|_| self.silence().is_none())
+    }
+
     /// The way with all that was found out about it.
     pub fn concluded(self, found: &Finding, moved: Result<Moved, Untried>) -> Throughput {
         let mut limit = self.evidence(moved).limit();
@@ -142,7 +154,7 @@ impl Way {
         let sends = self.throughput.direction == Direction::Send;
         let bytes: Vec<u64> = self.receivers().iter().map(|stream| stream.carried.bytes.0).collect();
         let silence = self.silence();
-        let rate_change = change(&whole(self.receivers(), self.throughput.elapsed_ns)).filter(|_| silence.is_none());
+        let rate_change = self.rate_change();
         let is_nothing = self.throughput.received_bytes_per_s == Some(0.0);
         let is_broken = silence.is_some() || is_nothing;
         let detail = Detail {
@@ -319,6 +331,8 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
         ),
         marked: share(sum(|glance| glance.delivered_marked), sum(|glance| glance.delivered)),
         unscaled: false,
+        cumulative: false,
+        segments: None,
         window: sum(|glance| glance.snd_wnd_bytes.map(|bytes| bytes.0)).map(Bytes),
         receive_buffer: None,
         send_buffer: None,

@@ -66,7 +66,7 @@ impl Moved {
         if let Some(place) = self.beyond() {
             return self.confirms(place, of.most_bytes_per_s).map(wanted);
         }
-        if self.legs.len() > 2 && self.evenly().is_some() {
+        if self.is_below_all() || self.legs.len() > 2 && self.evenly().is_some() {
             return None;
         }
         let rates = if of.lost.is_some() { &RATES[..] } else { &RATES[..WITHOUT_LOSSES] };

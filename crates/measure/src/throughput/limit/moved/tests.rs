@@ -232,6 +232,23 @@ fn what_is_planted_is_found(path: Path, arrived: f64, lost: Option<f64>, disturb
     assert!(missed.len() as u64 <= TRIES / 100, "{} missed: {:?}", missed.len(), missed[0]);
 }
 
+/// As of a stream that had saved credits, or went by several connections: the slowest leg is beyond the bottleneck already.
+#[test_case(POLICER; "policer")]
+#[test_case(DROP_TAIL; "drop tail")]
+fn a_bottleneck_below_all_legs_ends_the_search_early(path: Path) {
+    let Path::Bottleneck { rate, .. } = path else { unreachable!() };
+    let planted =
+        if matches!(path, Path::Bottleneck { queue: 0.0, .. }) { Limiter::Policer } else { Limiter::Congestion };
+    for seed in 0..TRIES {
+        let (named, moved) = search(path, 4.0 * rate, Some(0.05), BUSY, seed);
+        assert!(moved.legs.len() <= 4, "{seed}: {moved:?}");
+        let through = rate * PAYLOAD / PACKET;
+        assert_eq!(named, None, "{seed}: the stream had four times as much {moved:?}");
+        let each = moved.tells(Some(0.05), Some(4.0 * rate), Some(through)).0;
+        assert!(each.is_none() || each == Some(planted), "{seed}: {each:?}");
+    }
+}
+
 /// Losses that come together are losses, or nothing is said of them.
 #[test_case(Path::Lossy { share: 0.02, run: 3.0 }, BUSY; "in threes")]
 #[test_case(Path::Lossy { share: 0.02, run: 30.0 }, BUSY; "in thirties")]
