@@ -66,13 +66,15 @@ pub struct Evidence<'a> {
     pub burst_round: Option<u64>,
     /// Resets of ports, with their senders.
     pub resets: &'a [Reset],
+    /// The port that somebody named; absent where none did.
+    pub named: Option<u16>,
     /// True where the host was asked at an address of this one, and a program there says that it is another: a tunnel or a proxy accepts here.
     pub carried_on: bool,
 }
 
 /// Judges `evidence`.
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
-    let believed = believed(evidence.legs);
+    let believed = believed(evidence.legs, evidence.named);
     let mut findings = Vec::new();
     if let Some(believed) = believed {
         findings.extend(Bench::new(evidence, believed).findings());
@@ -93,11 +95,13 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     Judgement { believed, findings }
 }
 
-/// The leg to believe: of the first address, and one that answers more often than not.
-pub fn believed(legs: &[Leg]) -> Option<Believed> {
+/// The leg to believe: of the first address, and one that answers more often than not. A program at the port that was `named` is what its clients
+/// meet, whatever else answers there.
+pub fn believed(legs: &[Leg], named: Option<u16>) -> Option<Believed> {
     let answers = |leg: &Leg| leg.address == 0 && leg.answers() && 2 * leg.sums.answered >= leg.sums.due;
     let candidates = (0_u32..).zip(legs).filter(|(_, leg)| answers(leg));
-    let (place, leg) = candidates.min_by_key(|(_, leg)| (carrier_rank(leg), program_rank(leg.who)))?;
+    let is_named = |leg: &Leg| leg.who.is_program() && named.is_some_and(|port| leg.port == Some(port));
+    let (place, leg) = candidates.min_by_key(|(_, leg)| (!is_named(leg), carrier_rank(leg), program_rank(leg.who)))?;
     let stands = match (leg.who, leg.carrier) {
         (Who::Program { .. }, _) => Stands::Application,
         (Who::Kernel, Carrier::Icmp) => Stands::Echo,

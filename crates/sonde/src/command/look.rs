@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
         let silent = self.set_aside(&mut reached);
         let stream = first.close();
         let mut rounds = Rounds::new(self.ways(&reached), options.every, Arc::clone(&self.live));
-        let mut between = Between::default();
+        let mut between = Between { named: self.named(), ..Between::default() };
         let bursts = self.measure(&mut rounds, &mut between);
         let (bursts, no_bursts) = bursts.map_or_else(|why| (Vec::new(), Some(why)), |bursts| (bursts, None));
         between.bursts = bursts;
@@ -346,6 +346,8 @@ impl<'a> Run<'a> {
 struct Between {
     /// The last round before it.
     round: Option<u64>,
+    /// The port that somebody named.
+    named: Option<u16>,
     /// True where a tunnel or a proxy of this host leads to another.
     carried_on: bool,
     bursts: Vec<Burst>,
@@ -353,7 +355,8 @@ struct Between {
 
 impl Between {
     fn evidence<'a>(&'a self, addresses: &'a [Asked], legs: &'a [Leg], resets: &'a [Reset]) -> Evidence<'a> {
-        Evidence { addresses, legs, bursts: &self.bursts, burst_round: self.round, resets, carried_on: self.carried_on }
+        let Self { round: burst_round, named, carried_on, .. } = *self;
+        Evidence { addresses, legs, bursts: &self.bursts, burst_round, resets, named, carried_on }
     }
 }
 

@@ -372,6 +372,21 @@ fn what_is_most_like_an_application_is_believed(carriers: &[Carrier], place: u32
     assert_eq!(judged(&legs, &[]).believed, Some(Believed { leg: place, stands }));
 }
 
+#[test_case(None, 0; "a reflector of ours before a program at work")]
+#[test_case(Some(6_379), 2; "the program at the port that was named")]
+#[test_case(Some(80), 0; "a named port without a program")]
+fn the_program_at_a_named_port_is_believed_first(named: Option<u16>, place: u32) {
+    let at = |carrier, who, port| Leg { who, port: Some(port), ..leg(carrier, &[100_000; 20]) };
+    let redis = Who::Program { service: Service::Redis };
+    let legs = [
+        at(Carrier::Tcp, Who::Program { service: Service::Sonde }, 7_663),
+        at(Carrier::TcpConnect, Who::Kernel, 6_379),
+        at(Carrier::Tcp, redis, 6_379),
+        at(Carrier::TcpConnect, Who::Kernel, 80),
+    ];
+    assert_eq!(believed(&legs, named), Some(Believed { leg: place, stands: Stands::Application }));
+}
+
 #[test]
 fn who_mostly_fails_is_not_believed_and_nobody_is_nobody() {
     let mostly: Vec<Option<u64>> = (0..20).map(|round| (round % 4 == 0).then_some(50_000)).collect();
