@@ -6,14 +6,17 @@
 //! nothing is answered there without a session's token.
 
 pub mod answer;
+mod behaviour;
 pub mod budget;
 pub mod control;
 pub mod datagram;
 pub mod exchange;
+mod flow;
 pub mod lobby;
 pub mod permit;
 mod seen;
 pub mod session;
+pub mod sessions;
 pub mod stream;
 pub mod yard;
 
@@ -25,7 +28,7 @@ use std::thread;
 use measure::authentication::Authentication;
 use measure::method::{Batch, BatchBy, Carrier, Waiting};
 use measure::served::RefusalReason;
-use measure::unit::{Nanos, Rate};
+use measure::unit::Nanos;
 pub use protocol::native::PORT;
 use protocol::native::limits::Limits;
 use protocol::native::message::Open;
@@ -43,10 +46,11 @@ use crate::serve::visits::Visit;
 use crate::serve::{Hall, listen};
 use crate::socket::many;
 use crate::stop::Stop;
+pub use behaviour::Behaviour;
 use control::Guest;
 use lobby::Lobby;
 use permit::{Permit, Permits};
-use session::{Sessions, Together};
+use sessions::{Sessions, Together};
 use yard::Yard;
 
 /// Connections of clients that have a session, which have not said yet what they are: each has a thread until it has.
@@ -99,23 +103,6 @@ impl Settings {
     /// On a free port of the loopback interface: the reflector of a run that was given no target.
     pub fn loopback(program: &str) -> Self {
         Self::at(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), program)
-    }
-}
-
-/// Deviations of a reflector from answering at once: for tests, and to limit a rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Behaviour {
-    /// Delay of each reply; absent: none.
-    pub hold: Option<Nanos>,
-    /// Length of a stall, and the number of requests of a flow between two stalls.
-    pub stall: Option<(Nanos, u64)>,
-    /// Highest rate of replies on one flow; absent: no limit.
-    pub rate: Option<Rate>,
-}
-
-impl Behaviour {
-    fn is_unusual(&self) -> bool {
-        self.hold.is_some() || self.stall.is_some() || self.rate.is_some()
     }
 }
 

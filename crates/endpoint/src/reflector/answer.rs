@@ -16,10 +16,11 @@ use protocol::native::header::{Flags, Header, LENGTH, PeerStamps, VERSION};
 use protocol::native::mac::{Direction, Mac, NAME};
 use protocol::native::reply::Agreed;
 
-use super::Behaviour;
+use super::behaviour::Behaviour;
 use super::budget::Load;
+use super::flow::FlowCount;
 use super::seen::{Seen, Sight, number};
-use super::session::{FlowCount, Session};
+use super::session::Session;
 use super::yard::Turn;
 use crate::clock::{Monotonic, wall};
 use crate::pace;

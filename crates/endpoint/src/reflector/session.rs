@@ -1,8 +1,5 @@
 //! A session of a reflector: the client that it answers, its settings, and its counts.
 
-mod flow;
-mod list;
-
 use std::net::{IpAddr, Shutdown};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,8 +13,9 @@ use protocol::native::message::{Got, Open, Report};
 use protocol::native::stream::{Numbers, Told as StreamTold, goes_there};
 use socket2::Socket;
 
-use super::Behaviour;
+use super::behaviour::Behaviour;
 use super::budget::{Budget, Load, Shares};
+use super::flow::FlowCount;
 use super::permit::Permit;
 use super::stream::tally::Tally;
 use crate::clock::Monotonic;
@@ -26,9 +24,6 @@ use crate::serve::open_sockets::OpenSockets;
 use crate::serve::places::{Place, Places};
 use crate::stop::{GLANCE, Stop};
 use crate::thread::CpuTime;
-
-pub use self::flow::FlowCount;
-pub use self::list::{Sessions, Together};
 
 /// One client's session.
 #[derive(Debug)]
@@ -61,13 +56,13 @@ pub struct Session {
     /// Set when it is over, or the reflector stops: its threads end.
     pub over: Stop,
     /// Budgets that it shares: with all sessions, and with those of its key.
-    budgets: Vec<Arc<Budget>>,
+    pub(super) budgets: Vec<Arc<Budget>>,
     /// Time that its threads waited because of a limit of the reflector, nanoseconds.
     held_back: AtomicU64,
     /// Its control connection, by which it can be told that others need its place; absent: it keeps it.
-    control: Option<Arc<Socket>>,
+    pub(super) control: Option<Arc<Socket>>,
     /// Others need its place.
-    gives_way: AtomicBool,
+    pub(super) gives_way: AtomicBool,
     /// Those of flows that are exchanges, whose threads wait for the next request as long as it takes.
     pub sockets: OpenSockets,
     /// Time of its latest message, nanoseconds of the monotonic clock; as coarse as a thread's glance.
@@ -221,13 +216,13 @@ impl Session {
     }
 
     /// Its threads that may poll without blocking because the client asked for it.
-    fn spinning(&self) -> u32 {
+    pub(super) fn spinning(&self) -> u32 {
         let asked = matches!(self.open.waiting, Some(Waiting::Spin | Waiting::BusyPoll { .. }));
         if asked && self.got.waiting != Waiting::Block { self.open.flows } else { 0 }
     }
 
     /// CPUs that its threads are pinned to because the client asked for it.
-    fn pinned_to(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn pinned_to(&self) -> impl Iterator<Item = u32> + '_ {
         self.open.cpus.iter().copied().take(self.open.flows as usize)
     }
 
@@ -325,7 +320,7 @@ impl Session {
     }
 
     /// Ends its threads. Messages that have arrived are still taken.
-    fn end(&self) {
+    pub(super) fn end(&self) {
         self.over.request();
         self.sockets.end(Shutdown::Read);
     }
@@ -336,7 +331,7 @@ impl Session {
     }
 
     /// True for a numbered datagram of one of its streams that has another port than `port`.
-    fn has_elsewhere(&self, message: &[u8], port: u16) -> bool {
+    pub(super) fn has_elsewhere(&self, message: &[u8], port: u16) -> bool {
         let Some(&[high, low]) = message.get(6..8).and_then(|flow| flow.first_chunk()) else { return false };
         let flow = u16::from_be_bytes([high, low]);
         let taken = self.flows.get(usize::from(flow)).and_then(|flow| flow.port());

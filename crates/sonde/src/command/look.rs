@@ -199,7 +199,8 @@ impl<'a> Run<'a> {
     }
 
     fn named(&self) -> Option<u16> {
-        self.options.host.port.or(self.options.port.map(|wish| wish.number))
+        let first = self.options.port.as_ref().and_then(|ports| ports.0.first());
+        self.options.host.port.or(first.map(|wish| wish.number))
     }
 
     /// Tries all addresses at once, and once more with patience where they may be far away. Where nobody answered at first, the other address of
@@ -243,8 +244,9 @@ impl<'a> Run<'a> {
         hear: &(dyn Fn(&str, Heard<'_>) + Sync),
     ) -> Vec<AddressReach> {
         let options = self.options;
-        let wish = options.port.or(options.host.port.map(PortWish::measured));
-        let (family, ports, host) = (Family::Any, ports(wish), options.host.host.clone());
+        let of_host = options.host.port.map(PortWish::measured);
+        let wishes: Vec<PortWish> = options.port.as_ref().map_or(of_host.into_iter().collect(), |list| list.0.clone());
+        let (family, ports, host) = (Family::Any, ports(&wishes), options.host.host.clone());
         let tls = web_terms(&host);
         let plan = Survey { family, ports, timeout, tries: 1, services: true, host, tls };
         thread::scope(|scope| {

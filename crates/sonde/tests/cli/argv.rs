@@ -38,7 +38,7 @@ fn an_old_option_is_answered_with_ours(theirs: &str, ours: &str) {
 
 #[test_case(&["rt", "db1"], "rtt"; "a command with a typing error")]
 #[test_case(&["rt"], "`sonde rtt` is one"; "the same alone, which might be a host")]
-#[test_case(&["look", "db1", "--port", "80,81"], "one port"; "handshakes with two ports")]
+#[test_case(&["look", "db1", "--port", "1-17"], "16 at most"; "a look at more ports than one has")]
 #[test_case(&["look", "224.0.0.1"], "multicast"; "a look at many")]
 #[test_case(&["127.0.0.1", "-t", "0.5"], "1 s to 5 min"; "a look too short, without its word")]
 #[test_case(&["127.0.0.1", "--also", "127.0.0.1"], "another address"; "one address twice")]

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 
 use endpoint::reflector::permit::{Permit, Permits};
-use endpoint::reflector::{Settings, session::Together};
+use endpoint::reflector::{Settings, sessions::Together};
 use measure::method::{Carrier, Direction as Ways, Pattern};
 use protocol::bulk::{Mark, Numbering};
 use protocol::native::header::{Flags, Header, LENGTH, STAMPED_LENGTH, Token};

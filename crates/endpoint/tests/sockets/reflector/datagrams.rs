@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 
 use endpoint::reflector::permit::{Permit, Permits};
-use endpoint::reflector::{Settings, session::Together};
+use endpoint::reflector::{Settings, sessions::Together};
 use measure::method::{Batch, BatchBy, Carrier};
 use protocol::native::header::{Flags, Header, LENGTH, Token};
 use protocol::native::key::Key;

@@ -8,7 +8,7 @@ use endpoint::clock::Monotonic;
 use endpoint::reflector::Settings;
 use endpoint::reflector::budget::{Bounds, Budget};
 use endpoint::reflector::permit::{Permit, Permits};
-use endpoint::reflector::session::Together;
+use endpoint::reflector::sessions::Together;
 use measure::method::{Carrier, Pattern};
 use measure::unit::{Bytes, Nanos, Rate};
 use protocol::native::error::SessionError;

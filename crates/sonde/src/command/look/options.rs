@@ -3,7 +3,7 @@
 use clap::Args;
 use measure::unit::Nanos;
 
-use crate::command::check::target::{PortList, PortWish};
+use crate::command::check::target::PortList;
 use crate::command::key_file::KeyOptions;
 use crate::command::result_options::ResultOptions;
 use crate::command::value::{self, Far};
@@ -13,6 +13,7 @@ Examples:
   sonde db1                        the same without the word look
   sonde look db1:6379              that port, and the program there (Redis)
   sonde look db1 --port 7001=redis a program on an unusual port
+  sonde look db1 --port 6379,5432  several programs, in the same rounds
   sonde look 10.0.0.2 --also 34.1.2.3
                                    two addresses of one host, side by side
   sonde look db1 -t 20 --every 50ms --json > look.json
@@ -26,14 +27,14 @@ pub struct LookOptions {
     #[arg(value_name = "HOST")]
     pub host: Far,
 
-    /// Port to measure, as HOST:PORT; PORT=PROGRAM names the program there
+    /// Ports to measure, as HOST:PORT; PORT=PROGRAM names the program there
     ///
-    /// Programs: sonde, netserver, sockperf, stamp, iperf, iperf3, echo, redis, memcached, nats, mqtt, postgres, http, https, tls, mysql
+    /// Up to 16, as in 6379,5432,8001=http: the program at the first is the one that the others are compared with. Programs: sonde, netserver, sockperf, stamp, iperf, iperf3, echo, redis, memcached, nats, mqtt, postgres, http, https, tls, mysql
     /// (or mariadb), dns, ntp, ssh, kafka, sip. Without a name the program that is usually at the port is asked for. At an unusual port sonde waits
     /// 300 ms for a program that speaks first, then sends its own request and at most one more, on a connection of its own. Mail, printer
     /// and control ports (25, 587, 515, 9100-9107, 102, 502, …) get only handshakes unless the program is named.
-    #[arg(long, value_name = "PORT", value_parser = port)]
-    pub port: Option<PortWish>,
+    #[arg(long, value_name = "PORTS", value_parser = ports)]
+    pub port: Option<PortList>,
     /// Another address of the same host, measured in the same rounds
     #[arg(long, value_name = "ADDRESS")]
     pub also: Option<String>,
@@ -58,12 +59,13 @@ pub struct LookOptions {
     pub result: ResultOptions,
 }
 
-fn port(text: &str) -> Result<PortWish, String> {
+/// Ports of one look at most: each has its part of the interval between two rounds.
+const MOST_PORTS: usize = 16;
+
+fn ports(text: &str) -> Result<PortList, String> {
     let ports: PortList = text.parse()?;
-    match ports.0.as_slice() {
-        [one] => Ok(*one),
-        _ => Err("is more than one port: give one port".to_owned()),
-    }
+    let count = ports.0.len();
+    if count <= MOST_PORTS { Ok(ports) } else { Err(format!("is of {count} ports: give {MOST_PORTS} at most")) }
 }
 
 fn length(text: &str) -> Result<Nanos, String> {

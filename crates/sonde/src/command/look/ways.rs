@@ -55,22 +55,21 @@ impl Way {
     }
 }
 
-/// The ports to try: the one that was named, the usual ones, and by UDP the programs'.
-pub fn ports(named: Option<PortWish>) -> Vec<Port> {
-    let wish = named.map(|wish| wish.over(Transport::Tcp));
+/// The ports to try: those that were named, the usual ones, and by UDP the programs'.
+pub fn ports(named: &[PortWish]) -> Vec<Port> {
     // Programs at work are asked where somebody names them; others are there to be asked.
     let usual_at = |number| {
         let port = Port::usual(Transport::Tcp, number);
         if port.services.iter().any(|service| service.is_at_work()) { port.unasked() } else { port }
     };
-    let usual = TCP.into_iter().filter(|number| wish.as_ref().is_none_or(|port| port.number != *number));
+    let is_named = |number: &u16| named.iter().any(|wish| wish.number == *number);
+    let usual = TCP.into_iter().filter(|number| !is_named(number));
     // Where a port was named, nobody else is knocked at who is no program to measure with.
-    let tcp = usual.map(usual_at).filter(|port| wish.is_none() || !port.services.is_empty());
-    let tcp: Vec<Port> = tcp.collect();
+    let tcp = usual.map(usual_at).filter(|port| named.is_empty() || !port.services.is_empty());
     let udp = UDP.into_iter().map(|number| Port::usual(Transport::Udp, number));
-    let also = named.filter(|wish| wish.goes_over_udp() && !UDP.contains(&wish.number));
+    let also = named.iter().filter(|wish| wish.goes_over_udp() && !UDP.contains(&wish.number));
     let also = also.map(|wish| wish.over(Transport::Udp));
-    wish.into_iter().chain(tcp).chain(udp).chain(also).collect()
+    named.iter().map(|wish| wish.over(Transport::Tcp)).chain(tcp).chain(udp).chain(also).collect()
 }
 
 /// Shortest time after which a request is lost, and the multiple of the slowest answer that was seen, where that is longer.
@@ -87,7 +86,7 @@ pub struct Found<'a> {
     pub host: &'a str,
     /// The probes there.
     pub reach: &'a AddressReach,
-    /// The port that was named.
+    /// The port that was named, the first of several.
     pub named: Option<u16>,
     /// True where there is a key for a reflector that wants one.
     pub key: bool,
@@ -260,13 +259,13 @@ mod tests {
 
     #[test]
     fn nobody_at_work_is_asked_where_no_port_was_named() {
-        let ports = ports(None);
+        let ports = ports(&[]);
         let at = |number| ports.iter().find(|port| port.number == number).map(|port| port.services.clone());
         assert_eq!(
             (at(443), at(80), at(22), at(7_663)),
             (Some(vec![]), Some(vec![]), Some(vec![]), Some(vec![Service::Sonde]))
         );
-        let ports = super::ports(Some(PortWish::measured(53)));
+        let ports = super::ports(&[PortWish::measured(53)]);
         let dns: Vec<_> =
             ports.iter().filter(|port| port.number == 53).map(|port| (port.transport, &port.services[..])).collect();
         assert_eq!(dns, [(Transport::Tcp, &[Service::Dns][..]), (Transport::Udp, &[Service::Dns][..])]);

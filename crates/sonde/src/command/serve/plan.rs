@@ -8,7 +8,7 @@ use endpoint::peer::stamp::reflector::Pretence;
 use endpoint::reflector::Behaviour;
 use endpoint::reflector::budget::Bounds;
 use endpoint::reflector::permit::Permit;
-use endpoint::reflector::session::Together;
+use endpoint::reflector::sessions::Together;
 use endpoint::sandbox::{Capability, Needs};
 use endpoint::serve::door::Door;
 use endpoint::serve::gate::Gate;

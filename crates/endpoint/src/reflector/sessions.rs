@@ -13,8 +13,8 @@ use protocol::native::mac::NAME;
 use protocol::native::message::{Reason, Refused};
 use protocol::native::stream::Numbers;
 
-use super::Session;
-use crate::reflector::budget::{Bounds, Budget};
+use super::budget::{Bounds, Budget};
+use super::session::Session;
 use crate::serve::book::Gauge;
 use crate::serve::sources;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use measure::unit::{Instant, Nanos, Rate};
 
-use crate::reflector::seen::{Seen, Sight, number};
+use super::seen::{Seen, Sight, number};
 
 /// Counts of one flow; written by its thread alone, read by the control connection.
 #[derive(Debug, Default)]
@@ -54,13 +54,13 @@ impl FlowCount {
 
     /// Notes the number of a recorded request, a datagram with a header; whether it had come before. By the flow's thread alone.
     #[inline]
-    pub(in crate::reflector) fn noted(&self, seen: &mut Seen, message: &[u8]) -> bool {
+    pub(super) fn noted(&self, seen: &mut Seen, message: &[u8]) -> bool {
         self.sighted(seen, message, true) == Sight::Again
     }
 
     /// Notes the number of any datagram with a header, counted if it is a copy of a recorded request. By the flow's thread alone.
     #[inline]
-    pub(in crate::reflector) fn sighted(&self, seen: &mut Seen, message: &[u8], recorded: bool) -> Sight {
+    pub(super) fn sighted(&self, seen: &mut Seen, message: &[u8], recorded: bool) -> Sight {
         let sight = seen.look(number(message));
         if sight == Sight::Again && recorded {
             self.again.fetch_add(1, Ordering::Relaxed);
