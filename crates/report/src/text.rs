@@ -63,8 +63,10 @@ pub fn render(record: &Record, style: &Style) -> String {
             one_way::both(&mut page, both);
         }
     }
-    if let Some(replies) = record.outcome.as_ref().and_then(|outcome| outcome.replies.as_ref()) {
-        replies::tell(&mut page, replies);
+    if let Some((outcome, replies)) =
+        record.outcome.as_ref().and_then(|outcome| Some((outcome, outcome.replies.as_ref()?)))
+    {
+        replies::tell(&mut page, replies, outcome.counts.lost);
     }
     if let Some(probes) = &record.probes {
         probes::answers(&mut page, probes);

@@ -8,8 +8,8 @@ use crate::layout::{INDENT, Page, Piece, Tone};
 use crate::number;
 use crate::text::column::LABEL;
 
-/// `200 (950), 503 (50, refused), 150 B each`, and what was done for connections.
-pub(super) fn tell(page: &mut Page, replies: &Replies) {
+/// `200 (950), 503 (50, refused), 150 B each`, and what was done for connections; of a run that `lost` so many requests.
+pub(super) fn tell(page: &mut Page, replies: &Replies, lost: u64) {
     let mut said: Vec<String> = replies.ranked().into_iter().map(|(name, kind)| count(name, kind)).collect();
     if replies.others > 0 {
         said.push(format!("other kinds ({})", grouped(replies.others)));
@@ -30,7 +30,9 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
         .most_at_once
         .map(|most| format!("the server takes {} at once on a connection", number::count(most, "request", "requests")));
     line(page, "limit", &limit.into_iter().collect::<Vec<_>>());
-    line(page, "stuck", &replies.stuck.map(stuck).into_iter().collect::<Vec<_>>());
+    // The end of a run that is broken off leaves requests too, which nobody waited for.
+    let stuck = replies.stuck.filter(|stuck| stuck.behind < lost).map(stuck_words);
+    line(page, "stuck", &stuck.into_iter().collect::<Vec<_>>());
     if let Some(parts) = &replies.phases {
         phases(page, parts);
     }
@@ -72,7 +74,7 @@ pub(super) fn tell(page: &mut Page, replies: &Replies) {
 }
 
 /// `4 requests were asked behind one without a reply, which had begun, and replies come in order: a client that connects anew may get them`.
-fn stuck(stuck: Stuck) -> String {
+fn stuck_words(stuck: Stuck) -> String {
     let requests = number::count(stuck.behind, "request was", "requests were");
     let begun = if stuck.begun > 0 { ", which had begun" } else { "" };
     format!(
@@ -200,7 +202,7 @@ mod tests {
         };
         let replies = Replies { phases: Some(phases), connect_ns: Some(Nanos(1)), ..Replies::default() };
         let mut page = Page::new(Style { width: 80, ..Style::default() });
-        tell(&mut page, &replies);
+        tell(&mut page, &replies, 0);
         let text = page.finish();
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let found: Vec<_> = text.lines().map(words).filter(|line| !line.is_empty()).collect();
@@ -223,7 +225,7 @@ mod tests {
         let write = OfClass { name, scheduled: 100, refused: 100, ..OfClass::default() };
         let classes = Classes { each: vec![read, write], untold: 3 };
         let mut page = Page::new(Style { width: 80, ..Style::default() });
-        tell(&mut page, &Replies { classes: Some(classes), ..Replies::default() });
+        tell(&mut page, &Replies { classes: Some(classes), ..Replies::default() }, 0);
         let text = page.finish();
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let found: Vec<_> = text.lines().map(words).filter(|line| !line.is_empty()).collect();
@@ -244,7 +246,7 @@ mod tests {
                 replies.add((*kind).to_owned(), true, 9);
             }
             let mut page = Page::new(Style { width: 80, ..Style::default() });
-            tell(&mut page, &replies);
+            tell(&mut page, &replies, 0);
             page.finish().split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert!(told(&["404", "500"], false).contains("each is an error: the times are those of errors"));
@@ -252,6 +254,21 @@ mod tests {
         assert!(!told(&["404", "200"], false).contains("error"));
         assert!(!told(&["NXDOMAIN"], false).contains("error"));
         assert!(told(&["200"], false).contains("limit the server takes 4 requests at once on a connection"));
+    }
+
+    #[test]
+    fn what_was_left_behind_a_reply_is_told_where_it_was_waited_for() {
+        let told = |begun, lost| {
+            let replies = Replies { stuck: Some(Stuck { behind: 5, begun }), ..Replies::default() };
+            let mut page = Page::new(Style { width: 80, ..Style::default() });
+            tell(&mut page, &replies, lost);
+            page.finish().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(
+            told(1, 6).starts_with("stuck 5 requests were asked behind one without a reply, which had begun, on a")
+        );
+        assert!(told(0, 6).starts_with("stuck 5 requests were asked behind one without a reply, on a"));
+        assert_eq!(told(1, 5), "", "the end of the run left them");
     }
 
     #[test]
@@ -273,7 +290,7 @@ mod tests {
         replies.add("503".into(), false, 50);
         replies.stretch(Bytes(90), Bytes(150));
         let mut page = Page::new(Style { width: 80, ..Style::default() });
-        tell(&mut page, &replies);
+        tell(&mut page, &replies, 0);
         let text = page.finish();
         assert!(text.contains("200 (950), 503 (50, refused), 90 B to 150 B"), "{text}");
         assert!(text.contains("connect 120 µs, TLS 900 µs, 2 connections made anew because the server"), "{text}");
