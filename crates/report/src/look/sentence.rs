@@ -55,7 +55,11 @@ fn opening(look: &Look, reference: Believed) -> String {
                 who => format!(", answered by {who}{}", request(leg)),
             };
             let median = median.strip_prefix('~').map_or(median.clone(), |rough| format!("About {rough}"));
-            format!("{median}: a {protocol} request to {host}, one every {}{}{who}", look.interval_ns, one_flow(leg))
+            format!(
+                "{median}: a {protocol} request to {host}, one every {}{}{who}",
+                look.interval_ns,
+                one_at_a_time(leg)
+            )
         }
         Stands::Handshake => {
             let port = leg.port.map_or_else(String::new, |port| format!(", port {port}"));
@@ -74,13 +78,13 @@ fn host(look: &Look, address: u32) -> String {
     asked.map_or_else(|| look.host.clone(), |asked| format!("{} ({})", look.host, asked.address))
 }
 
-/// What a number of one flow has to say, for another may lead to another path, or to another server.
-fn one_flow(leg: &Leg) -> &'static str {
-    let flows: BTreeSet<u32> = leg.exchanges.iter().map(|exchange| exchange.flow).collect();
-    match (flows.len(), leg.carrier) {
-        (1, Carrier::Tcp) => " over one connection at a time",
-        (1, Carrier::Udp) => " from one port",
-        _ => "",
+/// What has to be said of a program that is not ours: it is asked over one connection in each part of a look, and another connection may lead to
+/// another path, or to another server.
+fn one_at_a_time(leg: &Leg) -> &'static str {
+    match (leg.who, leg.carrier) {
+        (Who::Kernel | Who::Program { service: Service::Sonde }, _) => "",
+        (_, Carrier::Udp) => " from one port at a time",
+        _ => " over one connection at a time",
     }
 }
 

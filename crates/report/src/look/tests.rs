@@ -182,11 +182,25 @@ fn a_host_with_a_program_verbosely() {
     assert_snapshot!(render(&fixture::look(), &Style { verbose: true, ..Style::default() }));
 }
 
+#[test_case(Service::Redis, Carrier::Tcp, ", one every 100 ms over one connection at a time, answered by Redis"; "a program of others")]
+#[test_case(Service::Dns, Carrier::Udp, ", one every 100 ms from one port at a time, answered by DNS"; "one over UDP")]
+#[test_case(Service::Sonde, Carrier::Tcp, ", one every 100 ms"; "our own, over several")]
+fn a_program_of_others_is_asked_over_one_connection_at_a_time(service: Service, carrier: Carrier, expected: &str) {
+    let mut found = fixture::look();
+    let believed = found.look.judgement.believed.expect("a reference").leg as usize;
+    let leg = &mut found.look.legs[believed];
+    (leg.who, leg.carrier) = (Who::Program { service }, carrier);
+    let text = quiet(&found).split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, behind) = text.split_once("db1 (10.0.0.2)").expect("the host with its address");
+    assert!(behind.starts_with(expected), "{text}");
+}
+
 #[test]
 fn a_time_without_replies_is_the_answer_and_no_share_of_loss() {
     let mut found = fixture::look();
     let gone: u64 = found.look.legs.iter_mut().map(|leg| std::mem::replace(&mut leg.sums.lost, 20)).map(|_| 20).sum();
-    let share = quiet(&found);
+    let words = |found: &LookDocument| quiet(found).split_whitespace().collect::<Vec<_>>().join(" ");
+    let share = words(&found);
     found.look.dark = Some(measure::outcome::dark::Dark {
         spells: 1,
         total_ns: Nanos::secs(2),
@@ -198,7 +212,7 @@ fn a_time_without_replies_is_the_answer_and_no_share_of_loss() {
         refused_or_not_sent: 0,
         due: None,
     });
-    let text = quiet(&found);
+    let text = words(&found);
     assert!(share.contains("Lost: ") && !text.contains("Lost: "), "{text}");
     assert!(text.starts_with("No reply for 2 s (40 % of the time), from 3 s to the end. Otherwise: "), "{text}");
 }
