@@ -25,7 +25,7 @@ pub struct Replies {
     /// The first octets, escaped where they do not print, that came where a reply was due and were none, and the reason; absent where each was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
-    /// The replies over kept connections whose rest came after a pause as long as this host's kernel delays an acknowledgement; absent where there
+    /// The replies whose rest came after a pause as long as this host's kernel delays an acknowledgement; absent where there
     /// were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,

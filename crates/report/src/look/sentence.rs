@@ -78,7 +78,7 @@ fn host(look: &Look, address: u32) -> String {
     asked.map_or_else(|| look.host.clone(), |asked| format!("{} ({})", look.host, asked.address))
 }
 
-/// What has to be said of a program that is not ours: it is asked over one connection in each part of a look, and another connection may lead to
+/// The connections of a row, in words, where it is a program that is not ours: each part of a look asks that over one, and another may lead to
 /// another path, or to another server.
 fn one_at_a_time(leg: &Leg) -> &'static str {
     match (leg.who, leg.carrier) {
