@@ -65,14 +65,17 @@ fn it_says_before_it_starts_how_long_it_takes_and_keeps_its_budget() {
         .assert()
         .success()
         .stderr(contains("4 trials in random order, about 2 s"));
+    // A machine that is busy enough has no time for all of them, or for one of each side: what is planned does not depend on it.
     let words = ["compare", "--size 64", "--size 1kB", "--runs", "2", "--budget", "4s", "--json"];
-    let output = sonde(&words).assert().success().get_output().stdout.clone();
-    let found = document(&output);
+    let output = sonde(&words).assert().stderr(contains("4 trials in random order, about 4 s of the 4 s allowed"));
+    let found = document(&output.get_output().stdout);
     assert!(found["takes_ns"].as_u64().unwrap() <= 4_000_000_000, "{}", found["takes_ns"]);
     assert_eq!(found["budget_ns"], 4_000_000_000_u64);
     // Warm-up and start take most of it; what is measured is cut to what is left.
-    let length = &found["trials"][0]["record"]["method"]["stop"]["after_ns"];
-    assert!(length.as_u64().is_some_and(|length| (200_000_000..1_000_000_000).contains(&length)), "{length}");
+    for setting in found["settings"].as_array().unwrap() {
+        let length = &setting["method"]["stop"]["after_ns"];
+        assert!(length.as_u64().is_some_and(|length| (200_000_000..1_000_000_000).contains(&length)), "{length}");
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! The verdicts of trials: the comparison of each side with the first, by the one procedure there is.
 
-use logbook::record::Record;
+use logbook::record::{Ended, Record};
 use logbook::study::{AxisDifference, ComparedFigure, Comparison, Place, Shift, StudyDocument, ThresholdHeld, Trial};
 use measure::comparison::{Design, Look, Rule, Runs, Word, compare_by};
 use measure::statistics::{payload, shift};
 use measure::study::figure::{Figure, Unit};
 use measure::study::moves::{Worth, corners, worth};
 use measure::study::threshold::{Held, Threshold};
+
+use crate::command::study::trials::Span;
 
 /// Quantiles of the shift function.
 const SHIFTED: [f64; 7] = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
@@ -78,9 +80,21 @@ fn incomparable(study: &StudyDocument, second: u32) -> Option<String> {
                 name(exchanges)
             ))
         }
-        (None, _) => Some(format!("nothing could be measured by {}", name(0))),
-        (_, None) => Some(format!("nothing could be measured by {}", name(second))),
+        (None, _) => Some(unmeasured(study, 0)),
+        (_, None) => Some(unmeasured(study, second)),
         _ => None,
+    }
+}
+
+/// The reason why a setting has no measurement: its trials failed, or there was no time for one.
+fn unmeasured(study: &StudyDocument, setting: u32) -> String {
+    let name = &study.settings[setting as usize].name;
+    match (study.trials_of(setting).is_empty(), study.budget_ns, &study.ended) {
+        (false, ..) => format!("nothing could be measured by {name}"),
+        (true, Some(budget), Some(Ended::Complete)) => {
+            format!("the {} that --budget allows were used up before {name} was measured", Span(budget))
+        }
+        (true, ..) => format!("it ended before {name} was measured"),
     }
 }
 
@@ -210,4 +224,28 @@ pub fn told_by_records(first: &[&Trial], second: &[&Trial]) -> Differences {
         .filter(|(axis, first, second)| first != second && !(stream && matches!(*axis, "window" | "pacing")))
         .map(|(axis, first, second)| AxisDifference { axis: axis.to_owned(), first, second, worth: None })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use logbook::study::Setting;
+    use measure::unit::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn a_side_that_nothing_was_measured_of_says_why() {
+        let setting =
+            |name: &str| Setting { name: name.to_owned(), command: Vec::new(), method: None, at: Place::Side };
+        let settings = vec![setting("A"), setting("B")];
+        let began = crate::system::now();
+        let mut study = super::super::empty(Vec::new(), began, (Design::Paired, &[]), settings, 2, 1);
+        assert_eq!(unmeasured(&study, 0), "it ended before A was measured");
+        study.budget_ns = Some(Nanos::secs(4));
+        assert_eq!(unmeasured(&study, 0), "the 4 s that --budget allows were used up before A was measured");
+        study.ended = Some(Ended::Interrupted { signal: "SIGINT".to_owned() });
+        assert_eq!(unmeasured(&study, 0), "it ended before A was measured");
+        study.trials.push(Trial { block: 0, setting: 1, record: None, failure: None });
+        assert_eq!(unmeasured(&study, 1), "nothing could be measured by B");
+    }
 }
