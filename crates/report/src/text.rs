@@ -473,6 +473,10 @@ mod tests {
         let outcome = record.outcome.as_mut().unwrap();
         outcome.of_sent = Some(vec![OfSent { q: 0.5, value_ns: Some(Nanos::micros(20)) }]);
         assert!(quiet(&record).contains("of all sent"), "{}", quiet(&record));
+        // Of few values no quantile has a column.
+        let quantiles = std::mem::take(&mut record.outcome.as_mut().unwrap().response.quantiles);
+        assert!(!quiet(&record).contains("of all sent"), "{}", quiet(&record));
+        record.outcome.as_mut().unwrap().response.quantiles = quantiles;
         record.outcome.as_mut().unwrap().counts.refused = 9;
         assert!(
             quiet(&record).contains("  not refused ") && !quiet(&record).contains("of all sent"),

@@ -13,6 +13,8 @@ const BATCH: usize = 5;
 pub const SHORTEST: usize = 100;
 /// Batches that a steady part has at least: the criterion of a handful of batches is small by chance.
 const FEWEST_BATCHES: usize = 10;
+/// A start is at most one of so many parts of a run: what is longer has half of the first third.
+const START: usize = 6;
 /// Consecutive segments of a third whose medians are compared.
 const SEGMENTS: usize = 8;
 /// A shift of the median by less than this share of it is no drift, however surely it is there: by so much processors, caches and queues of a host
@@ -24,7 +26,7 @@ const TAIL: f64 = 0.000_5;
 /// The verdict over a series in order of time, each value of which stands for `stride` answers.
 ///
 /// Settled: after the transient by MSER-5 the medians of the first and the last third do not differ by [`RELEVANT`] or more, or not surely (99.9 %
-/// interval from the medians of eight segments of each). Where the transient ends in the second half, there is no steady state if what is before
+/// interval from the medians of eight segments of each); nor those of the whole run, where the transient is more than a sixth of it. Where the transient ends in the second half, there is no steady state if what is before
 /// and behind that differs as surely, in its median or in its spread: of a steady run the criterion lies there once in twenty by chance.
 pub fn steady(series: &[u64], stride: u64) -> Steady {
     if series.len() < SHORTEST {
@@ -33,7 +35,9 @@ pub fn steady(series: &[u64], stride: u64) -> Steady {
     let cut = transient(series);
     let is_late = 2 * cut > series.len();
     let transient = if is_late { 0 } else { cut };
-    match drift(&series[transient..]) {
+    // Of a long part that is cut it is told that it was another: it is in all numbers.
+    let of_all = || (START * transient > series.len()).then(|| drift(series)).flatten();
+    match drift(&series[transient..]).or_else(of_all) {
         Some(shift_ns) => Steady::Drifting { shift_ns },
         None if is_late && differs(&series[..cut], &series[cut..]) => Steady::NotFound,
         None => Steady::Settled { transient: transient as u64 * stride },
@@ -177,6 +181,19 @@ mod tests {
         let mut series = latencies(&mut Rng::with_seed(3), 2_000);
         series[1_400..].iter_mut().for_each(|value| *value += 40_000);
         assert!(!matches!(steady(&series, 1), Steady::Settled { .. }));
+    }
+
+    #[test_case(500; "a sixth")]
+    #[test_case(1_000; "a third")]
+    #[test_case(1_400; "almost half")]
+    fn a_step_in_the_first_half_is_a_start_where_it_is_short_alone(at: usize) {
+        let mut series = latencies(&mut Rng::with_seed(13), 3_000);
+        series[at..].iter_mut().for_each(|value| *value += 40_000);
+        match steady(&series, 1) {
+            Steady::Settled { transient } => assert!(at == 500 && (490..=510).contains(&transient), "{at}, {transient}"),
+            Steady::Drifting { shift_ns } => assert!(at > 500 && (35_000..45_000).contains(&shift_ns), "{at}, {shift_ns}"),
+            other => panic!("{at}: {other:?}"),
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Time in which the receiver of a stream got nothing, or next to nothing: whole intervals with less than a tenth of what others bring, where
-//! each brings many calls' worth otherwise.
+//! each brings many calls' worth otherwise. A stream that begins slowly is not silent.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,8 @@ pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
     brought.sort_unstable();
     let usual = brought.get(brought.len() / 2).copied()?;
     let is_silent = |interval: &Interval| interval.carried.bytes.0.saturating_mul(NEXT_TO_NOTHING) < usual;
-    let (with, calls) = whole
+    let begun = &whole[beginning(&whole)..];
+    let (with, calls) = begun
         .iter()
         .filter(|interval| !is_silent(interval))
         .fold((0_u64, 0_u64), |(with, calls), interval| (with + 1, calls.saturating_add(interval.carried.calls)));
@@ -49,7 +50,7 @@ pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
         return None;
     }
     let length = |part: &[Interval]| part.iter().fold(0_u64, |sum, interval| sum.saturating_add(interval.length_ns.0));
-    let spells = || whole.chunk_by(|one, next| is_silent(one) == is_silent(next)).filter(|part| is_silent(&part[0]));
+    let spells = || begun.chunk_by(|one, next| is_silent(one) == is_silent(next)).filter(|part| is_silent(&part[0]));
     let longest = spells().max_by_key(|part| length(part))?;
     let total = spells().map(length).fold(0, u64::saturating_add);
     Some(Silence {
@@ -59,8 +60,15 @@ pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
         bytes: Bytes(spells().flatten().fold(0, |sum, interval| sum.saturating_add(interval.carried.bytes.0))),
         longest_from_ns: longest[0].at_ns,
         longest_to_ns: end(&longest[longest.len() - 1]),
-        to_the_end: whole.last().is_some_and(is_silent),
+        to_the_end: begun.last().is_some_and(is_silent),
     })
+}
+
+/// The number of intervals at the start of which each brought something and the next more: over a long path TCP's slow start takes seconds, and
+/// brings next to nothing at first.
+fn beginning(whole: &[Interval]) -> usize {
+    let brought = |interval: &Interval| interval.carried.bytes.0;
+    whole.windows(2).take_while(|pair| (1..brought(&pair[1])).contains(&brought(&pair[0]))).count()
 }
 
 /// The whole intervals of `receivers` together within the first `elapsed` of their streams, without those of the warm-up.
@@ -108,6 +116,9 @@ mod tests {
     #[test_case(&[50, 5, 60, 50, 50, 50, 3], 3_500, None; "a tenth is a slow time and no silence")]
     #[test_case(&[50, 40, 0, 0, 0, 0, 0], 3_000, Some((1, 2_000, 1_000, 3_000, true)); "to the end")]
     #[test_case(&[50, 40, 50, 0, 0, 0, 0], 1_600, None; "a receiver that listens on when the stream is over")]
+    #[test_case(&[1, 4, 30, 90, 95, 90, 3], 3_500, None; "a slow start")]
+    #[test_case(&[1, 4, 0, 90, 95, 90, 3], 3_500, Some((1, 500, 1_000, 1_500, false)); "a slow start with a break")]
+    #[test_case(&[0, 0, 30, 90, 95, 90, 3], 3_500, Some((1, 1_000, 0, 1_000, false)); "nothing at the start")]
     #[test_case(&[2, 0, 1, 0, 2, 2, 1], 3_500, None; "a stream of few datagrams")]
     #[test_case(&[0, 0, 0, 0, 0], 2_500, None; "nothing ever came")]
     fn whole_intervals_without_an_octet_are_silence(

@@ -499,6 +499,7 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
     ];
     texts.extend(told.into_iter().filter(|(cause, _)| has(*cause)).map(|(_, text)| text.to_owned()));
     texts.extend(sooner(look));
+    texts.extend(held_up(look));
     let is_netserver = |leg: &Leg| leg.who == Who::Program { service: Service::Netserver } && leg.sums.answered > 0;
     if look.legs.iter().any(is_netserver) {
         let text = "netserver: asked as rarely as the others. netperf itself asks without pause (TCP_RR, UDP_RR).";
@@ -525,13 +526,11 @@ fn sooner(look: &Look) -> Option<String> {
         return None;
     }
     // A handshake wakes no program either: where it is hardly sooner, the program is not what an echo is spared.
-    let of_handshake = look.judgement.findings.iter().find_map(|finding| {
-        let Subject::Leg { leg } = finding.of else { return None };
-        let is_handshake = look.legs.get(leg as usize)?.carrier == Carrier::TcpConnect;
-        finding.shift.filter(|_| is_handshake).map(|shift| -shift.value_ns)
-    });
+    let of_handshake = of_handshake(look).filter(|finding| finding.word != Some(Word::More));
+    let of_handshake = of_handshake.and_then(|finding| finding.shift).map(|shift| -shift.value_ns);
     let of_echo = rows.iter().find(|(leg, _)| leg.carrier == Carrier::Icmp).map(|(_, lead)| *lead);
-    let echo = of_echo.zip(of_handshake).filter(|(echo, handshake)| *echo >= OF_ECHO_ALONE * handshake);
+    let noticed = NOTICED.max(SKEWED * reference.sums.median().map_or(0.0, |median| median.0 as f64));
+    let echo = of_echo.zip(of_handshake).filter(|(echo, handshake)| *echo >= noticed.max(OF_ECHO_ALONE * handshake));
     let of_program = rows.iter().filter(|(leg, _)| echo.is_none() || leg.carrier != Carrier::Icmp);
     let of_program: Vec<String> = of_program.map(|(leg, _)| name(leg)).collect();
     let echo = echo.map(|_| {
@@ -546,6 +545,27 @@ fn sooner(look: &Look) -> Option<String> {
         )
     });
     Some([echo, program].into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// The finding of the reference's handshakes.
+fn of_handshake(look: &Look) -> Option<&Finding> {
+    look.judgement.findings.iter().find(|finding| {
+        let Subject::Leg { leg } = finding.of else { return false };
+        look.legs.get(leg as usize).is_some_and(|leg| leg.carrier == Carrier::TcpConnect)
+    })
+}
+
+/// What makes handshakes longer than requests on an open connection.
+fn held_up(look: &Look) -> Option<String> {
+    let reference = look.legs.get(look.judgement.believed?.leg as usize)?;
+    let longer = of_handshake(look).filter(|finding| finding.word == Some(Word::More))?.shift?.low_ns?;
+    let noticed = NOTICED.max(SKEWED * reference.sums.median()?.0 as f64);
+    let is_told = reference.carrier == Carrier::Tcp && longer >= noticed;
+    is_told.then(|| {
+        "TCP connect: a new connection takes longer than a request on an open one, as where a firewall, a proxy or a route is set up for each; which \
+         of them is not established."
+            .to_owned()
+    })
 }
 
 /// Times a handshake's lead over the program from which an echo's is another matter.

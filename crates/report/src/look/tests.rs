@@ -301,6 +301,25 @@ fn an_echo_that_is_sooner_than_a_handshake_too_is_no_matter_of_the_program() {
     assert!(!text.contains("ICMP echo, TCP connect"), "{text}");
 }
 
+#[test]
+fn handshakes_that_take_longer_than_requests_say_nothing_of_an_echo() {
+    let mut found = found_of_echo(Subject::Leg { leg: 0 }, Cause::NotEstablished);
+    let handshake = found.look.legs.iter().position(|leg| leg.carrier == Carrier::TcpConnect).expect("one") as u32;
+    for finding in &mut found.look.judgement.findings {
+        let (word, value_ns) = match finding.of {
+            Subject::Leg { leg: 0 } => (Word::Less, -123e3),
+            Subject::Leg { leg } if leg == handshake => (Word::More, 49.8e6),
+            _ => continue,
+        };
+        finding.shift = Some(Shift { value_ns, low_ns: Some(value_ns), high_ns: Some(value_ns) });
+        (finding.word, finding.cause) = (Some(word), Some(Cause::NotEstablished));
+    }
+    let text = unbroken(&found);
+    assert!(text.contains("ICMP echo: the kernel replies sooner than the program."), "{text}");
+    assert!(text.contains("TCP connect: a new connection takes longer than a request on an open one"), "{text}");
+    assert!(!text.contains("sooner than the handshake too"), "{text}");
+}
+
 /// A host whose ports are in this state, beside an echo.
 fn of_ports(seen: &Seen, echo: Seen) -> LookDocument {
     let mut found = fixture::silent_look();

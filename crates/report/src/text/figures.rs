@@ -14,7 +14,9 @@ use crate::words;
 
 /// The quantiles of each distribution in a row, in as many blocks of columns as the width needs.
 pub(super) fn quantiles(page: &mut Page, outcome: &Outcome, method: &Method) {
-    let rows = rows(outcome, method, page.style().verbose);
+    let columns = columns(&outcome.response);
+    let mut rows = rows(outcome, method, page.style().verbose);
+    rows.retain(|row| row.has_one_of(&columns));
     let named = rows.len() > 1;
     in_columns(page, &outcome.response, &rows, named);
 }
@@ -89,6 +91,12 @@ impl Row<'_> {
             Values::Of(distribution) => of(distribution, column),
             Values::Beyond(list, timeout) => beyond(list, timeout, column),
         }
+    }
+
+    /// True where a cell of these columns is filled: of few values no quantile has a column.
+    fn has_one_of(&self, columns: &[Column]) -> bool {
+        let Values::Beyond(list, _) = self.values else { return true };
+        list.iter().any(|of_sent| columns.contains(&Column::Quantile(of_sent.q)))
     }
 }
 

@@ -83,7 +83,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::Refused { count, sent, carrier, by } => refused::advice(*by, *carrier, count >= sent),
         Warning::SendFailed { .. } => send_failed(command),
         Warning::Overtaken { .. } => {
-            "offer less; `sonde load HOST --find 'p99<TIME'` finds the rate that is answered in time"
+            "offer less, or look for what else fills that queue; `sonde load HOST --find 'p99<TIME'` finds the rate that is answered in time"
         }
         Warning::RateNotAchieved { .. } | Warning::BehindSchedule { .. } | Warning::TicksMissed { .. } => {
             return Some(keep_up(warning, command).to_owned());

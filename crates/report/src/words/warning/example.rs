@@ -179,7 +179,7 @@ fn schedule() -> Part {
         (slow(true, false, true), &[Rtt]),
         (slow(false, true, false), LOADS),
         (Warning::BehindSchedule { share: 0.021 }, EXCHANGES),
-        (overtaken, LOADS),
+        (overtaken, &[Rtt, Load, Replay]),
     ]
 }
 

@@ -3,7 +3,7 @@
 use crate::interval::arrivals::Datagrams;
 use crate::throughput::limit::reason::Reason;
 use crate::throughput::{Interval, per_second};
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
 /// Datagrams at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,8 +21,8 @@ pub struct Leg {
     /// Lower quartile of the waits of datagrams that came next after lost ones.
     pub after_loss: Option<Nanos>,
     /// Bytes of payload per second that arrived once some had been lost or had queued: before that the savings of a
-    /// bucket were let through beside its rate. Middle one of the whole intervals after the first such; `None` where
-    /// there are fewer than two.
+    /// bucket were let through beside its rate. Middle one of the whole intervals after the first such, or that of all of them together where each
+    /// has few datagrams; `None` where there are too few.
     pub through_bytes_per_s: Option<f64>,
 }
 
@@ -42,6 +42,10 @@ const LEFT: f64 = 0.5;
 /// Wait of a datagram next after a lost one: at least this behind a full queue, and at most the second where there is no queue.
 const QUEUED: Nanos = Nanos::millis(1);
 const UNQUEUED: Nanos = Nanos::micros(500);
+/// Datagrams of an interval on average below which its rate is one of how many happen to fall into it: then all intervals are one.
+const COUNTED: u64 = 10;
+/// Fewest datagrams of which a rate is told.
+const FEWEST: u64 = 4;
 
 impl Leg {
     /// A leg of datagrams that were to leave at `asked_bytes_per_s`, and left at `sent_bytes_per_s`, as their receiver counted
@@ -104,6 +108,13 @@ fn through(intervals: &[&Interval]) -> Option<f64> {
     let fills = |interval: &&Interval| interval.datagrams.is_some_and(|seen| seen.lost > 0 || stands(&seen));
     let first = intervals.iter().position(fills)?;
     let whole = intervals.get(first + 1..intervals.len().checked_sub(1)?)?;
+    let came: u64 = whole.iter().filter_map(|interval| interval.datagrams).map(|seen| seen.received).sum();
+    if came < COUNTED * whole.len() as u64 {
+        let (bytes, length) = whole.iter().fold((0, 0), |(bytes, length): (u64, u64), interval| {
+            (bytes.saturating_add(interval.carried.bytes.0), length.saturating_add(interval.length_ns.0))
+        });
+        return per_second(Bytes(bytes), Nanos(length)).filter(|_| came >= FEWEST);
+    }
     let rates = whole.iter().filter_map(|interval| per_second(interval.carried.bytes, interval.length_ns));
     middle(rates).filter(|_| whole.len() > 1)
 }

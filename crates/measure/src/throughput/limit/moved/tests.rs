@@ -200,12 +200,26 @@ const SHORT: Path = Path::Bottleneck { rate: 12.5e6, burst: 100e3, queue: 3_028.
 const DROP_TAIL: Path = Path::Bottleneck { rate: FAST, burst: 0.0, queue: 128e3 };
 const SHALLOW: Path = Path::Bottleneck { rate: FAST, burst: 0.0, queue: 16e3 };
 const DEEP: Path = Path::Bottleneck { rate: FAST, burst: 5e3, queue: 5e6 };
+/// 64 kbit/s of IP.
+const SLOW_LINE: Path = Path::Bottleneck { rate: 8e3, burst: 0.0, queue: 6e3 };
 const TWO_PERCENT: Path = Path::Lossy { share: 0.02, run: 1.0 };
 const A_PERCENT: Path = Path::Lossy { share: 0.01, run: 1.0 };
 const A_TENTH: Path = Path::Lossy { share: 0.1, run: 1.0 };
 
 /// Number of searches in each test.
 const TRIES: u64 = 300;
+
+#[test]
+fn what_a_slow_line_lets_through_is_not_what_fell_into_one_interval() {
+    let truth = 8e3 * PAYLOAD / PACKET;
+    let throughs = (0..TRIES).flat_map(|seed| {
+        let (_, moved) = search(SLOW_LINE, 0.95 * truth, Some(0.4), QUIET, seed);
+        moved.legs.into_iter().filter_map(|leg| leg.through_bytes_per_s)
+    });
+    let ratios: Vec<f64> = throughs.map(|through| through / truth).collect();
+    assert!(ratios.len() as u64 >= TRIES, "{}", ratios.len());
+    assert!(ratios.iter().all(|ratio| (0.7..1.4).contains(ratio)), "{ratios:?}");
+}
 
 /// At most one of a hundred ends without a name, and none with another.
 #[test_case(POLICER, 0.9 * SLOW, Some(0.05), QUIET, Limiter::Policer; "policer")]

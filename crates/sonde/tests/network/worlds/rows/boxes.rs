@@ -71,7 +71,7 @@ pub(super) const WORLDS: &[World] = &[
         asks: &[Ask {
             before: READY,
             words: "10.181.10.2 --port 7664",
-            fair: &["interval", "nobody-woken", "nearer-handshake", "another-hop"],
+            fair: &["interval", "nobody-woken", "nearer-handshake", "another-hop", "udp-unanswered"],
             ..ASK
         }],
         ..WORLD
@@ -83,7 +83,7 @@ pub(super) const WORLDS: &[World] = &[
             "nft 'table ip n { chain p { type nat hook prerouting priority -100; iifname middle tcp dport 7663 dnat to 10.181.9.254:7664; }; }'",
         )],
         goes_on: &[(Middle, "exec \"$0\" serve --open --listen 10.181.9.254 --port 7664")],
-        asks: &[Ask { before: READY, ..look(&["another-hop"], ALWAYS) }, ask("rtt 10.181.9.2 --tcp -t 2", &[], &[])],
+        asks: &[Ask { before: READY, ..look(&["another-hop"], &["interval", "nobody-woken", "udp-unanswered"]) }, ask("rtt 10.181.9.2 --tcp -t 2", &[], &[])],
         ..WORLD
     },
     World {

@@ -130,7 +130,7 @@ pub(super) const WORLDS: &[World] = &[
             ..ask(
                 "rtt 10.181.9.2:7700 --udp --every 5ms -t 6",
                 &["dark", "peer-lost"],
-                &["lost", "lost-on-the-way", "refused-by-icmp-error"],
+                &["lost", "lost-on-the-way", "refused-by-icmp-error", "refused-by-port-unreachable"],
             )
         }],
         ..WORLD
