@@ -222,7 +222,8 @@ pub struct Slip {
     /// Time for which the cap on outstanding requests held back due messages, nanoseconds, mean over threads; only of
     /// loads, and of new connections, each of which waits for the one before.
     pub held_by_cap_ns: Option<Nanos>,
-    /// Time for which a socket without room held back due messages, nanoseconds, mean over threads; loads only.
+    /// Time for which a socket without room held back due messages, nanoseconds, mean over threads; of loads, and
+    /// elsewhere where there was such a time.
     pub held_by_socket_ns: Option<Nanos>,
 }
 

@@ -113,7 +113,7 @@ impl Network {
             closed: false,
             departure: Departure::default(),
         });
-        VirtualLink { flow: state.flows.len() - 1, network: self.clone(), held: Cell::default() }
+        VirtualLink { flow: state.flows.len() - 1, network: self.clone(), held: Cell::default(), full_from: Instant::NEVER }
     }
 
     /// Passages of all messages that left our side so far, in order of departure.
@@ -284,9 +284,17 @@ pub struct VirtualLink {
     flow: usize,
     /// Time that sends have waited for room.
     held: Cell<Nanos>,
+    /// From here on it takes nothing.
+    full_from: Instant,
 }
 
 impl VirtualLink {
+    /// The same, whose buffer is full from `at` on, as that of a connection over which nothing is acknowledged any more.
+    #[must_use]
+    pub fn full_from(self, at: Instant) -> Self {
+        Self { full_from: at, ..self }
+    }
+
     /// The number of this flow in its network.
     pub fn flow(&self) -> usize {
         self.flow
@@ -412,6 +420,10 @@ impl Link for VirtualLink {
 
     fn send(&mut self, message: &[u8]) -> Result<(), Fault> {
         self.hand_over(message, None)
+    }
+
+    fn flush(&mut self) -> Result<bool, Fault> {
+        Ok(self.now() < self.full_from)
     }
 
     fn held(&mut self) -> Nanos {

@@ -142,6 +142,7 @@ impl<'a> Flow<'a> {
             user_ns: Some(cpu.user_ns),
             system_ns: Some(cpu.system_ns),
             sent_datagrams: if let Any::SendNumbered(way) = &way { Some(way.sent()) } else { None },
+            highest: if let Any::ReceiveNumbered(way) = &way { way.highest() } else { None },
             zero_copy: if let Any::ZeroCopy(way) = &mut way { Some(released(way)) } else { None },
             socket: Some(socket_facts(way.socket())),
             trouble: trouble(ended),

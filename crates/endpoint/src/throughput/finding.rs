@@ -131,7 +131,7 @@ pub(super) fn conclude(
         .iter()
         .filter_map(|home| home.zero_copy)
         .reduce(|one, other| ZeroCopied { sends: one.sends + other.sends, copied: one.copied + other.copied });
-    let (sent, received): (Vec<_>, Vec<_>) = homes.into_iter().partition(|home| home.sent);
+    let (mut sent, mut received): (Vec<_>, Vec<_>) = homes.into_iter().partition(|home| home.sent);
     let (report, report_missing) = match report {
         Ok(report) => (report, None),
         Err(why) => (protocol::native::message::Report::default(), Some(why)),
@@ -139,7 +139,10 @@ pub(super) fn conclude(
     peer.receive_buffer = report.receive_buffer_bytes;
     peer.elsewhere = report.elsewhere;
     peer.limited = report.limited_ns;
-    let told = told_by(task, report.streams.unwrap_or_default());
+    let mut told = told_by(task, report.streams.unwrap_or_default());
+    for (home, told) in sent.iter_mut().zip(&mut told.0).chain(received.iter_mut().zip(&mut told.1)) {
+        home.make_up_for_end(told);
+    }
     // To us the end of a sender looks alike, whatever it is for.
     let broke = told.1.iter().find_map(|told| told.trouble.clone());
     // The receiver decides how much arrived: where the peer fell silent before its counts, the result is incomplete.

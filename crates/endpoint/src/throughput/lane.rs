@@ -12,7 +12,7 @@ use measure::throughput::meter::{Meter, Metered};
 use measure::unit::{Nanos, Rate};
 use protocol::link::Fault;
 use protocol::native::header::LENGTH;
-use protocol::native::stream::{Numbers, share};
+use protocol::native::stream::{Numbers, Told, share};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
@@ -86,12 +86,34 @@ pub struct Home {
     pub drained: bool,
     /// Datagrams that were sent in all, warm-up included; absent for other flows.
     pub sent_datagrams: Option<u64>,
+    /// Highest number that was received, where no end mark came; absent for other flows.
+    pub highest: Option<u64>,
     /// Outcome of the zero-copy sends; absent: none were used.
     pub zero_copy: Option<ZeroCopied>,
     /// CPU time of the thread.
     pub cpu: CpuTime,
     /// Socket facts read back from the kernel.
     pub socket: SocketFacts,
+}
+
+impl Home {
+    /// Makes up for an end mark of datagrams that never came, by what `told` says of their other end: those behind the highest that came are lost, and
+    /// the time after the sender's last was waited in vain.
+    pub fn make_up_for_end(&mut self, told: &mut Told) {
+        let missed = |sent: Option<u64>, highest: u64| sent.map_or(0, |sent| sent.saturating_sub(highest));
+        if let Some(highest) = self.highest.filter(|_| told.stream.elapsed_ns > Nanos::ZERO) {
+            self.metered.end_at(self.metered.began.after(told.stream.elapsed_ns));
+            if let Some(datagrams) = self.metered.streams.first_mut().and_then(|stream| stream.sight.datagrams.as_mut()) {
+                datagrams.miss(missed(told.sent_datagrams, highest));
+            }
+        }
+        if let Some(highest) = told.highest {
+            told.stream.elapsed_ns = told.stream.elapsed_ns.min(self.running);
+            if let Some(datagrams) = &mut told.stream.datagrams {
+                datagrams.miss(missed(self.sent_datagrams, highest));
+            }
+        }
+    }
 }
 
 impl Lane {
@@ -137,6 +159,7 @@ impl Lane {
             running,
             drained,
             sent_datagrams: if let Any::SendNumbered(way) = &way { Some(way.sent()) } else { None },
+            highest: if let Any::ReceiveNumbered(way) = &way { way.highest() } else { None },
             zero_copy: if let Any::ZeroCopy(way) = &mut way { Some(released(way)) } else { None },
             cpu: CpuTime::own().since(before),
             socket: socket_facts(way.socket()),

@@ -73,6 +73,14 @@ pub struct Transit {
     pub squares: f64,
 }
 
+impl Datagrams {
+    /// So many more were sent behind the highest that came: they are lost.
+    pub fn miss(&mut self, count: u64) {
+        self.expected = self.expected.saturating_add(count);
+        self.lost = self.lost.saturating_add_unsigned(count);
+    }
+}
+
 /// The memory of one receiver.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
@@ -134,6 +142,11 @@ impl Arrivals {
         if count > self.highest {
             self.skip_to(count);
         }
+    }
+
+    /// Returns the highest number that came, or that the sender announced.
+    pub fn highest(&self) -> u64 {
+        self.highest
     }
 
     /// Returns true where numbers up to the highest are missing.

@@ -190,8 +190,12 @@ mod tests {
         let mut series = latencies(&mut Rng::with_seed(13), 3_000);
         series[at..].iter_mut().for_each(|value| *value += 40_000);
         match steady(&series, 1) {
-            Steady::Settled { transient } => assert!(at == 500 && (490..=510).contains(&transient), "{at}, {transient}"),
-            Steady::Drifting { shift_ns } => assert!(at > 500 && (35_000..45_000).contains(&shift_ns), "{at}, {shift_ns}"),
+            Steady::Settled { transient } => {
+                assert!(at == 500 && (490..=510).contains(&transient), "{at}, {transient}")
+            }
+            Steady::Drifting { shift_ns } => {
+                assert!(at > 500 && (35_000..45_000).contains(&shift_ns), "{at}, {shift_ns}")
+            }
             other => panic!("{at}: {other:?}"),
         }
     }

@@ -219,13 +219,14 @@ fn slip(recording: &Recording, method: &Method, series: &Series, rates: &Rates) 
     let sample = Sample::of(values, series, |kept| kept.slip);
     let behind = method.schedule.mean_gap().unwrap_or(Nanos::ZERO).max(SMALLEST_BEHIND);
     let is_load = method.traffic.load().is_some();
-    // Elsewhere it is noted where the peer takes no more at once.
+    // Elsewhere it is noted where the peer takes no more at once, or a socket.
     let measures_cap = is_load || method.traffic.connects() || recording.held_back.by_cap > Nanos::ZERO;
+    let measures_socket = is_load || recording.held_back.by_socket > Nanos::ZERO;
     let held =
         |span: Nanos, is_measured: bool| is_measured.then(|| Nanos(span.0 / u64::from(method.spread.threads.max(1))));
     Some(Slip {
         held_by_cap_ns: held(recording.held_back.by_cap, measures_cap),
-        held_by_socket_ns: held(recording.held_back.by_socket, is_load),
+        held_by_socket_ns: held(recording.held_back.by_socket, measures_socket),
         behind_share: sample.ranked.above(behind.0) as f64 / values.count() as f64,
         rate_achieved: rates.achieved?,
         distribution: sample.distribution(&LISTED),

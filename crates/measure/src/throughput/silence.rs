@@ -117,7 +117,7 @@ mod tests {
     #[test_case(&[50, 40, 0, 0, 0, 0, 0], 3_000, Some((1, 2_000, 1_000, 3_000, true)); "to the end")]
     #[test_case(&[50, 40, 50, 0, 0, 0, 0], 1_600, None; "a receiver that listens on when the stream is over")]
     #[test_case(&[1, 4, 30, 90, 95, 90, 3], 3_500, None; "a slow start")]
-    #[test_case(&[1, 4, 0, 90, 95, 90, 3], 3_500, Some((1, 500, 1_000, 1_500, false)); "a slow start with a break")]
+    #[test_case(&[1, 4, 0, 90, 95, 90, 3], 3_500, Some((1, 1_000, 500, 1_500, false)); "a slow start with a break")]
     #[test_case(&[0, 0, 30, 90, 95, 90, 3], 3_500, Some((1, 1_000, 0, 1_000, false)); "nothing at the start")]
     #[test_case(&[2, 0, 1, 0, 2, 2, 1], 3_500, None; "a stream of few datagrams")]
     #[test_case(&[0, 0, 0, 0, 0], 2_500, None; "nothing ever came")]

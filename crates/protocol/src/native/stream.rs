@@ -89,6 +89,10 @@ pub struct Told {
     /// Datagrams that it sent from its start to its end, warm-up included: the number of the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_datagrams: Option<u64>,
+    /// Highest number that it received, warm-up included, where the sender's end mark never came: those behind it, which the sender alone knows, are
+    /// lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highest: Option<u64>,
     /// User CPU time of its thread, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_ns: Option<Nanos>,
@@ -302,6 +306,7 @@ impl Told {
         }
         stream.datagrams = stream.datagrams.map(sensible);
         self.sent_datagrams = self.sent_datagrams.map(|count| count.min(MOST));
+        self.highest = self.highest.map(|count| count.min(MOST));
         self.user_ns = self.user_ns.map(|time| time.min(Nanos(MOST)));
         self.system_ns = self.system_ns.map(|time| time.min(Nanos(MOST)));
         self.zero_copy =

@@ -52,7 +52,11 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
         if lane.blocked {
             lane.blocked = !self.links[turn].flush().map_err(Ended::Broken)?;
         }
-        if self.budget == 0 || lane.blocked {
+        if self.budget == 0 {
+            return Ok(None);
+        }
+        if lane.blocked {
+            self.hold_blocked(turn, now, edges);
             return Ok(None);
         }
         let room = |out: u64| out < self.window;
@@ -87,10 +91,23 @@ impl<L: Link, W: Wire> Windowed<'_, L, W> {
     /// host.
     #[cold]
     fn hold_connecting(&mut self, turn: usize, now: Instant, edges: &Edges) {
-        let is_due = |due: Instant| due <= now && due < edges.end();
-        if self.open && self.told.method.traffic.connects() && self.lanes[turn].due.peek().is_some_and(is_due) {
+        if self.told.method.traffic.connects() && self.has_due(turn, now, edges) {
             self.hold(Held::Cap, now);
         }
+    }
+
+    /// A socket that takes no more, as where nothing is acknowledged: in an open loop that holds the due ones back, not this host. Loads ask their
+    /// links at the end.
+    #[cold]
+    fn hold_blocked(&mut self, turn: usize, now: Instant, edges: &Edges) {
+        if !self.is_load() && self.has_due(turn, now, edges) {
+            self.hold(Held::Socket, now);
+        }
+    }
+
+    /// True where a request of an open loop is due.
+    fn has_due(&self, turn: usize, now: Instant, edges: &Edges) -> bool {
+        self.open && self.lanes[turn].due.peek().is_some_and(|due| due <= now && due < edges.end())
     }
 
     /// Sends one request, not before its intended instant. All is ready before that comes, and the reading of the clock

@@ -211,6 +211,11 @@ impl<N: Numbering> NumberedReceiver<N> {
         self.last
     }
 
+    /// Returns the highest number that came, where no end mark did.
+    pub fn highest(&self) -> Option<u64> {
+        self.last.is_none().then(|| self.arrivals.highest())
+    }
+
     /// Returns the arrival of the stream's last datagram, or of the end mark; `None` before the end mark.
     pub fn ended(&self) -> Option<Instant> {
         self.ended

@@ -32,12 +32,14 @@ pub struct Wanted {
 
 /// Duration of a leg: six glimpses, half of which are free of the host's occasional disturbances.
 const LEG: Nanos = Nanos::millis(600);
-/// Longest duration of the slowest leg.
+/// Longest duration of a leg.
 const LONGEST: Nanos = Nanos::secs(2);
 /// Losses that are to be expected in it.
 const EXPECTED: f64 = 16.0;
 /// Datagrams of it at the least: of a leg that loses half of its own, and of these none, that is no accident.
 const FEWEST: f64 = 40.0;
+/// Datagrams through a bottleneck of which its rate is told.
+const THROUGH: f64 = 16.0;
 /// Rates of the legs, as multiples of the stream's rate of arrival. A policer lets a TCP have as little as a third of
 /// its rate; one that lost much at its start has still less in a short run, so that where it lost any the search
 /// continues.
@@ -51,13 +53,13 @@ const CONFIRMS_BELOW: f64 = 0.75;
 const KEPT: f64 = 0.7;
 /// Number of those legs, at most: the first may be needed to empty a bucket.
 const CONFIRMING: usize = 3;
-/// All of [`RATES`] and two of those: six seconds.
+/// All of [`RATES`] and two of those: six seconds, of a slow line more.
 const MOST_LEGS: usize = RATES.len() + 2;
 
 impl Moved {
     /// Returns the next leg to send; `None`: there is nothing more to find out, or no way to.
     pub fn next(&self, of: &Course) -> Option<Wanted> {
-        let wanted = |bytes_per_s: f64| Wanted { bytes_per_s, length: LEG };
+        let wanted = |bytes_per_s: f64| Wanted { bytes_per_s, length: of.shortest() };
         let first = |rate: f64| Wanted { length: of.length(rate), ..wanted(rate) };
         let unsent = self.legs.iter().any(|leg| !leg.left());
         if unsent || self.legs.len() >= MOST_LEGS || self.queued().is_some() {
@@ -96,6 +98,13 @@ impl Course {
         let lost = self.lost.filter(|lost| *lost >= LOSSES);
         let count = lost.map_or(0.0, |lost| EXPECTED / lost).max(FEWEST);
         let ns = count * self.datagram.0 as f64 / bytes_per_s.max(1.0) * 1e9;
+        Nanos(ns as u64).clamp(LEG, LONGEST)
+    }
+
+    /// Returns the duration in which so many datagrams get through a bottleneck of the stream's rate that a rate can be told of them: of a slow line
+    /// longer than usual.
+    fn shortest(&self) -> Nanos {
+        let ns = THROUGH * self.datagram.0 as f64 / self.arrived_bytes_per_s.max(1.0) * 1e9;
         Nanos(ns as u64).clamp(LEG, LONGEST)
     }
 }

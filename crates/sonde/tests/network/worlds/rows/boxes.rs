@@ -83,7 +83,10 @@ pub(super) const WORLDS: &[World] = &[
             "nft 'table ip n { chain p { type nat hook prerouting priority -100; iifname middle tcp dport 7663 dnat to 10.181.9.254:7664; }; }'",
         )],
         goes_on: &[(Middle, "exec \"$0\" serve --open --listen 10.181.9.254 --port 7664")],
-        asks: &[Ask { before: READY, ..look(&["another-hop"], &["interval", "nobody-woken", "udp-unanswered"]) }, ask("rtt 10.181.9.2 --tcp -t 2", &[], &[])],
+        asks: &[
+            Ask { before: READY, ..look(&["another-hop"], &["interval", "nobody-woken", "udp-unanswered"]) },
+            ask("rtt 10.181.9.2 --tcp -t 2", &[], &[]),
+        ],
         ..WORLD
     },
     World {
