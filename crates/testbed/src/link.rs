@@ -113,7 +113,12 @@ impl Network {
             closed: false,
             departure: Departure::default(),
         });
-        VirtualLink { flow: state.flows.len() - 1, network: self.clone(), held: Cell::default(), full_from: Instant::NEVER }
+        VirtualLink {
+            flow: state.flows.len() - 1,
+            network: self.clone(),
+            held: Cell::default(),
+            full_from: Instant::NEVER,
+        }
     }
 
     /// Passages of all messages that left our side so far, in order of departure.

@@ -176,6 +176,9 @@ fn introduce(socket: &Socket, peer: SocketAddr, preamble: &[u8], stop: &Stop) ->
                 return Err(EndpointError::new(Step::ConnectData, peer, Cause::Stopped));
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock && Monotonic::now() < give_up => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(EndpointError::new(Step::ConnectData, peer, Cause::Silence(CONNECT)));
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(fail(error)),
         }

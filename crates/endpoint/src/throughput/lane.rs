@@ -103,7 +103,8 @@ impl Home {
         let missed = |sent: Option<u64>, highest: u64| sent.map_or(0, |sent| sent.saturating_sub(highest));
         if let Some(highest) = self.highest.filter(|_| told.stream.elapsed_ns > Nanos::ZERO) {
             self.metered.end_at(self.metered.began.after(told.stream.elapsed_ns));
-            if let Some(datagrams) = self.metered.streams.first_mut().and_then(|stream| stream.sight.datagrams.as_mut()) {
+            if let Some(datagrams) = self.metered.streams.first_mut().and_then(|stream| stream.sight.datagrams.as_mut())
+            {
                 datagrams.miss(missed(told.sent_datagrams, highest));
             }
         }

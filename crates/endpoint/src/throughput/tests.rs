@@ -45,7 +45,8 @@ fn home(sent: Option<u64>) -> Home {
 
 #[test]
 fn datagrams_behind_the_highest_are_lost_where_no_end_mark_came() {
-    let lost = |datagrams: Option<Datagrams>| datagrams.map(|counted| (counted.expected, counted.received, counted.lost));
+    let lost =
+        |datagrams: Option<Datagrams>| datagrams.map(|counted| (counted.expected, counted.received, counted.lost));
     let second = Stream { elapsed_ns: Nanos::secs(1), ..Stream::default() };
     let mut receiver = home(None);
     receiver.make_up_for_end(&mut Told { stream: second, sent_datagrams: Some(1_000), ..Told::default() });
@@ -57,7 +58,8 @@ fn datagrams_behind_the_highest_are_lost_where_no_end_mark_came() {
     home(Some(1_000)).make_up_for_end(&mut told);
     assert_eq!((told.stream.elapsed_ns, lost(told.stream.datagrams)), (Nanos::secs(1), Some((950, 248, 702))));
     // One that heard the end knows by itself.
-    let mut ended = Told { highest: None, stream: Stream { datagrams: Some(counted()), ..Stream::default() }, ..Told::default() };
+    let mut ended =
+        Told { highest: None, stream: Stream { datagrams: Some(counted()), ..Stream::default() }, ..Told::default() };
     home(Some(1_000)).make_up_for_end(&mut ended);
     assert_eq!(lost(ended.stream.datagrams), Some((250, 248, 2)));
 }

@@ -119,7 +119,7 @@ pub fn fairness(bytes: &[u64]) -> Option<f64> {
 
 /// From the start until the rate was steady: the start of the first of two intervals in a row that carried at least nine
 /// tenths of what those of the second half did, by their median. To the grain of an interval; the last, which may be short,
-/// is left out. `None` below [`TELLING`] whole ones.
+/// is left out. `None` below [`TELLING`] whole ones, and where most of the second half carried nothing.
 pub fn steady_after(intervals: &[Interval]) -> Option<Nanos> {
     let whole = intervals.split_last().map_or(&[] as &[Interval], |(_, whole)| whole);
     if whole.len() < TELLING {
@@ -128,7 +128,8 @@ pub fn steady_after(intervals: &[Interval]) -> Option<Nanos> {
     let bytes = |interval: &Interval| interval.carried.bytes.0;
     let mut late: Vec<u64> = whole[whole.len() / 2..].iter().map(bytes).collect();
     late.sort_unstable();
-    let enough = late[late.len() / 2] / 10 * 9;
+    let usual = Some(late[late.len() / 2]).filter(|usual| *usual > 0)?;
+    let enough = usual / 10 * 9;
     let from = whole.windows(2).position(|pair| pair.iter().all(|interval| bytes(interval) >= enough))?;
     Some(whole[from].at_ns)
 }
@@ -157,6 +158,7 @@ mod tests {
     #[test_case(&[100, 400, 950, 1000, 1010, 990, 7], Some(2); "after a slow start")]
     #[test_case(&[100, 1000, 400, 950, 1000, 1000, 990, 7], Some(3); "one fast interval is none")]
     #[test_case(&[100, 1000, 1000, 1000, 5], None; "too few to tell")]
+    #[test_case(&[1000, 1000, 1000, 0, 0, 0, 0, 3], None; "nothing later")]
     fn streams_are_steady_from_where_they_carry_what_they_will(carried: &[u64], second: Option<u64>) {
         assert_eq!(steady_after(&seconds(carried)), second.map(Nanos::secs));
     }

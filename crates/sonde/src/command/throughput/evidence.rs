@@ -132,9 +132,12 @@ impl Way {
         if self.throughput.direction == Direction::Send { &self.theirs } else { &self.throughput.streams }
     }
 
-    /// Time in which the receiver got nothing.
+    /// Time in which the receiver got nothing. Where it told nothing, so long as our connections took nothing it cannot have got anything either.
     fn silence(&self) -> Option<Silence> {
-        silence(self.receivers(), self.throughput.elapsed_ns)
+        let ours = &self.throughput.streams;
+        let is_tcp = ours.iter().all(|stream| stream.tcp.is_some());
+        let receivers = if self.receivers().is_empty() && is_tcp { ours } else { self.receivers() };
+        silence(receivers, self.throughput.elapsed_ns)
     }
 
     /// Two levels of the rate; none beside a silence, which is told by itself.
