@@ -133,8 +133,9 @@ fn what_a_full_socket_holds_back_is_not_our_own_doing() {
     let asked = Asked { carrier: Some(Carrier::Tcp), ..every(Nanos::millis(10), count(200)) };
     let method = asked.resolve().expect("a sensible method");
     let network = Network::new(&VirtualClock::new());
-    let link =
-        network.link(Path::seeded(3).delay(MS), Peer::native()).full_from(network.clock().now().after(Nanos::secs(1)));
+    let link = network
+        .link(Path::seeded(3).delay(MS).lose(90..1_000), Peer::native())
+        .full_from(network.clock().now().after(Nanos::secs(1)));
     let stop = StopAt { after_ns: Some(Nanos::secs(2)), ..StopAt::default() };
     let method = Method { stop, ..method };
     let wire = Native::new(TOKEN, 0, 64);
@@ -143,6 +144,8 @@ fn what_a_full_socket_holds_back_is_not_our_own_doing() {
     let outcome = summarise(&seen.run.recording, &method, Extra::default());
     let slip = outcome.slip.unwrap();
     let held = slip.held_by_socket_ns.unwrap();
+    let dark = outcome.dark.map(|dark| (dark.to_the_end, dark.longest_from_ns.0 / 1_000_000, dark.unanswered));
+    assert!(matches!(dark, Some((true, 890..=899, 11))), "nothing came back since the 90th: {dark:?}");
     assert!(!slip.rate_achieved && (Nanos::millis(880)..=Nanos::secs(1)).contains(&held), "{slip:?}");
 }
 

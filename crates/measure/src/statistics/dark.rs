@@ -3,7 +3,7 @@
 //! A gap between two replies is dark where
 //!
 //! - **it was asked, and asked again**: at least two requests of it got no reply in time, whether they were lost, refused or could not
-//!   be sent, and from the first of them to the last lies a quarter of the gap or more. One request, or one full window, that is lost and then waited for is a loss: in the
+//!   be sent, and from the first of them to the last lies a quarter of the gap or more, with the time for which a full socket held back those that were due. One request, or one full window, that is lost and then waited for is a loss: in the
 //!   rest of its timeout nobody asked. A reply that took long is no gap either, for its time is in the distribution; but for what follows.
 //! - **chance does not explain it**: were the requests that this run got no answer to dealt out among all of them by chance, so many in a row
 //!   would come up less than once in two thousand runs: at any place, or at the very end, where a run that fell silent shows it. Three that are lost
@@ -78,7 +78,9 @@ pub fn dark(recording: &Recording) -> Option<Dark> {
         let due = all as f64 * spread(gap).0 as f64 / length.0 as f64;
         recording.kind == LoopKind::Closed || gap.to == end || gap.asked.count as f64 >= DENSE * due - SPARED
     };
-    let is_lost = |gap: &&Gap| is_asked_again(gap) && (is_half(gap) || (is_dense(gap) && is_no_chance(gap)));
+    let is_lost = |gap: &&Gap| {
+        is_asked_again(gap, recording.held_back.by_socket) && (is_half(gap) || (is_dense(gap) && is_no_chance(gap)))
+    };
     let is_held = |gap: &&Gap| {
         // Behind the last request nothing was due: its reply alone is waited for.
         let until = gap.to.min(recording.sent_until.unwrap_or(recording.ended)).min(recording.ended);
@@ -143,8 +145,8 @@ fn spread(gap: &Gap) -> Nanos {
     gap.asked.last.since(gap.asked.first).unwrap_or(Nanos::ZERO)
 }
 
-fn is_asked_again(gap: &Gap) -> bool {
-    gap.asked.count >= 2 && spread(gap).0 as f64 >= SPREAD * gap.length().0 as f64
+fn is_asked_again(gap: &Gap, held: Nanos) -> bool {
+    gap.asked.count >= 2 && spread(gap).0.saturating_add(held.0) as f64 >= SPREAD * gap.length().0 as f64
 }
 
 /// Returns the overlaps of the gaps of all threads: a time in which one of them heard something was not dark.

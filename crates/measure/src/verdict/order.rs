@@ -123,7 +123,7 @@ impl Warning {
             Self::MeanMisleads { .. } => &["disturbed", "throttled", "stalled", "periodic"],
             // Requests that wait behind one long pause resemble their neighbours.
             Self::Rhythm { .. } => &["periodic"],
-            Self::NotSteady { .. } => &["dark", "changed", "rate-changed", "overtaken"],
+            Self::NotSteady { .. } => &["dark", "silent", "changed", "rate-changed", "overtaken"],
             Self::StartIncluded { .. } => &["rate-changed"],
             Self::Correlated { .. } => &["rhythm", "not-steady", "dark", "changed"],
             Self::TooFewForQuantile { .. } => &["not-settled"],
