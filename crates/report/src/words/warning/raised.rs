@@ -75,7 +75,7 @@ pub fn raised_when(warning: &Warning) -> String {
 
 fn of_fates(warning: &Warning) -> String {
     match warning {
-        Warning::Dark { .. } => "Times without any reply make up at least 1 % of the run. In each of them two or more requests were lost, refused or not sent, over at least a quarter of that time. By chance such a series occurs in less than one of two thousand runs. The warning is also raised where the last half of the run, or more, was refused or not sent. A single lost request does not count. In an open loop it is also raised for one or two times of 5 % of the run or more in which 30 or more requests left when they were due, and all replies to them came later.",
+        Warning::Dark { .. } => "Times without any reply make up at least 1 % of the run. In each of them two or more requests were lost, refused or not sent, over at least a quarter of that time, with the time for which a full socket held back requests that were due. By chance such a series occurs in less than one of two thousand runs. The warning is also raised where the last half of the run, or more, was refused or not sent. A single lost request does not count. In an open loop it is also raised for one or two times of 5 % of the run or more in which 30 or more requests left when they were due, and all replies to them came later.",
         Warning::SendFailed { .. } => "The kernel of this host refused at least one message.",
         Warning::SizeUnanswered { .. } => {
             return format!(
@@ -165,7 +165,7 @@ fn of_reading(warning: &Warning) -> String {
         ),
         Warning::Periodic { .. } => "Round trips of at least twice the median, and outside the spread, end at equal distances in time (within 5 %), or begin after equal numbers of requests (four of five exactly), in most of the expected places. By chance this occurs in less than one of two thousand runs, all tested distances included. At a constant rate both hold, and both are printed. With several threads sonde tests the first one, and time only. It does not test runs of more than a million replies, because it does not keep all of them.".to_owned(),
         Warning::Changed { .. } => "sonde cuts the run into 40 equal parts (16 or more, where there are fewer than 80 replies). The medians of consecutive parts differ from the others by at least half of the lower level and 10 µs. On either side at most one part in ten is nearer to the other level, and neither level moves by a third of the difference. By chance this occurs in less than one of two thousand runs. With several threads sonde tests the first one.".to_owned(),
-        Warning::Silent { .. } => format!("Whole intervals of the receiver in which it got less than a tenth of what the others bring (their median) make up at least {} of the stream's time. The shortest that shows is one interval (`--interval`). It is not tested where the other intervals have fewer than ten calls on average.", percent(SILENT)),
+        Warning::Silent { .. } => format!("Whole intervals of the receiver in which it got less than a tenth of what the others bring (their median) make up at least {} of the stream's time. The shortest that shows is one interval (`--interval`). It is not tested where the other intervals have fewer than ten calls on average. The first intervals are none so long as each brings something and the next one more, as in TCP's slow start. Where the peer told nothing, whole intervals in which our connections took as little count.", percent(SILENT)),
         Warning::RateChanged { .. } => "Each whole interval of the receiver before some time brings at least a third more than each behind it, two intervals or more on either side; or at least a third less, where three or more before it are level. Not told beside a silence.".to_owned(),
         Warning::OneStreamOneCpu { .. } => format!(
             "The CPU of an end limits one stream, and that end may use two or more CPUs. Its thread, waits for a CPU included, or a CPU of its host was busy at least {} of the time.",
@@ -178,7 +178,7 @@ fn of_reading(warning: &Warning) -> String {
 fn of_statistics(warning: &Warning) -> String {
     match warning {
         Warning::NotSteady { .. } => format!(
-            "For {SHORTEST} or more values: the medians of the first and the last third differ by at least {}, significantly (99.9 %); or by MSER-5 the run becomes steady only in its second half, and the median or the spread before differs as significantly. For streams: no two consecutive intervals carried nine tenths of the rate of the second half.",
+            "For {SHORTEST} or more values: the medians of the first and the last third differ by at least {}, significantly (99.9 %), of what is behind the start by MSER-5, or of all where that start is longer than a sixth of the run; or by MSER-5 the run becomes steady only in its second half, and the median or the spread before differs as significantly. For streams: no two consecutive intervals carried nine tenths of the rate of the second half, or that is 0.",
             percent(RELEVANT)
         ),
         Warning::NotSettled { .. } => "The percentile of `--until` did not reach the requested precision.".to_owned(),
