@@ -499,7 +499,7 @@ pub(super) fn reasons(look: &Look) -> Vec<String> {
     ];
     texts.extend(told.into_iter().filter(|(cause, _)| has(*cause)).map(|(_, text)| text.to_owned()));
     texts.extend(sooner(look));
-    texts.extend(held_up(look));
+    texts.extend(slow_handshakes(look));
     let is_netserver = |leg: &Leg| leg.who == Who::Program { service: Service::Netserver } && leg.sums.answered > 0;
     if look.legs.iter().any(is_netserver) {
         let text = "netserver: asked as rarely as the others. netperf itself asks without pause (TCP_RR, UDP_RR).";
@@ -555,8 +555,8 @@ fn of_handshake(look: &Look) -> Option<&Finding> {
     })
 }
 
-/// What makes handshakes longer than requests on an open connection.
-fn held_up(look: &Look) -> Option<String> {
+/// The sentence about handshakes that take longer than requests on an open connection.
+fn slow_handshakes(look: &Look) -> Option<String> {
     let reference = look.legs.get(look.judgement.believed?.leg as usize)?;
     let longer = of_handshake(look).filter(|finding| finding.word == Some(Word::More))?.shift?.low_ns?;
     let noticed = NOTICED.max(SKEWED * reference.sums.median()?.0 as f64);
