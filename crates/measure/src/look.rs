@@ -379,6 +379,11 @@ impl Look {
                 let Periodic { longer_ns, count, .. } = self.periodic?;
                 Some(longer_ns.0 as f64 * count as f64 / self.took_ns.0.max(1) as f64)
             }
+            // What no kernel answered either was lost on the way.
+            "retransmitted" => {
+                let echo_lost = self.legs.iter().any(|leg| leg.carrier == Carrier::Icmp && leg.sums.lost > 0);
+                (self.dark.is_some() || echo_lost).then_some(f64::INFINITY)
+            }
             _ => None,
         }
     }

@@ -17,6 +17,8 @@ pub struct Due<'t> {
     /// Time of the latest Poisson arrival after the start, in nanoseconds; gaps add up without rounding.
     drawn: f64,
     rng: Rng,
+    /// The seed of all streams that share the schedule.
+    seed: u64,
     share: u64,
     /// Number of this connection's first burst, and the number of connections that take turns of one.
     bursts: (u64, u64),
@@ -48,6 +50,8 @@ impl<'t> Due<'t> {
                     Nanos(interval_ns.0.saturating_mul(u64::from(turn)).saturating_add(phase(interval_ns, seed).0));
                 (first(start, cycle, own), 0)
             }
+            // Rounds begin with the intervals of the clock, so that all streams of one seed have the same.
+            Schedule::Slots { interval_ns, .. } => (first(start, interval_ns, Nanos::ZERO), next),
             _ => (start, next),
         };
         let mut due = Self {
@@ -57,6 +61,7 @@ impl<'t> Due<'t> {
             next,
             drawn: 0.0,
             rng,
+            seed,
             share,
             bursts: (0, 1),
             drawn_order: None,
@@ -73,14 +78,17 @@ impl<'t> Due<'t> {
         Self { bursts: (turn.into(), share.max(1).into()), ..Self::new(schedule, start, turn, share, seed) }
     }
 
-    /// As [`Due::new`], with the order of the connections drawn anew for each round of a periodic stream: otherwise each would always follow the
+    /// As [`Due::new`], with the order of the connections drawn anew for each round of a stream of one request an interval: otherwise each would always follow the
     /// same other one, and meet whatever else is periodic at the same phase. All of them have the same `start`, and their first round begins with
     /// the next interval.
     pub fn in_any_order(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
         match schedule {
-            Schedule::Every { .. } if share > 1 => {
+            Schedule::Every { .. } | Schedule::Slots { .. } if share > 1 => {
                 let alone = Self::new(schedule, start, 0, 1, seed);
-                let mut due = Self { share: share.into(), drawn_order: Some((turn, seed)), ..alone };
+                // Streams that share a seed have orders of their own.
+                let number = if let Schedule::Slots { slot, .. } = schedule { u64::from(slot) } else { 0 };
+                let drawn_order = Some((turn, seed ^ number << 48));
+                let mut due = Self { share: share.into(), drawn_order, ..alone };
                 due.take_place();
                 due
             }
@@ -90,9 +98,9 @@ impl<'t> Due<'t> {
 
     /// Draws the place of this connection in the round that is next.
     fn take_place(&mut self) {
-        let (Some((turn, seed)), Schedule::Every { interval_ns }) = (self.drawn_order, self.schedule) else { return };
+        let (Some((turn, seed)), Some(interval)) = (self.drawn_order, self.schedule.mean_gap()) else { return };
         // By the clock, so that two runs of one seed have orders of their own.
-        let round = self.start.0 / interval_ns.0.saturating_mul(self.share).max(1) + self.next / self.share;
+        let round = self.start.0 / interval.0.saturating_mul(self.share).max(1) + self.next / self.share;
         self.place = place(turn, self.share, seed, round);
     }
 
@@ -128,6 +136,11 @@ impl<'t> Due<'t> {
         let offset = match self.schedule {
             Schedule::BackToBack | Schedule::AtLatest { .. } => return None,
             Schedule::Every { interval_ns } => interval_ns.0.saturating_mul(self.next + self.place),
+            Schedule::Slots { interval_ns, slots, slot } => {
+                let number = self.next + self.place;
+                let round = (self.start.0 / interval_ns.0.max(1)).wrapping_add(number);
+                interval_ns.0.saturating_mul(number).saturating_add(self.within(round, interval_ns, slots, slot))
+            }
             Schedule::Preloaded { count, interval_ns } => {
                 interval_ns.0.saturating_mul(self.next.saturating_sub(u64::from(count.max(1)) - 1))
             }
@@ -155,7 +168,11 @@ impl<'t> Due<'t> {
             Schedule::Poisson { .. } => self.draw(),
             // Bursts are whole: they are shared out by their instants, or each connection has its own.
             Schedule::Bursts { .. } => self.next += 1,
-            Schedule::Every { .. } | Schedule::Preloaded { .. } | Schedule::Rate { .. } | Schedule::Trace { .. } => {
+            Schedule::Every { .. }
+            | Schedule::Slots { .. }
+            | Schedule::Preloaded { .. }
+            | Schedule::Rate { .. }
+            | Schedule::Trace { .. } => {
                 self.next += self.share;
                 self.take_place();
             }
@@ -184,6 +201,15 @@ impl<'t> Due<'t> {
         let skipped = next - self.next;
         self.next = next;
         skipped
+    }
+
+    /// The time from the begin of an interval to the instant of `slot` in its round. A reply has the second half of the interval, so that few requests
+    /// of a closed loop are missed; and the second half of a slot keeps two streams apart.
+    fn within(&self, round: u64, interval: Nanos, slots: u32, slot: u32) -> u64 {
+        let count = u64::from(slots.max(1));
+        let length = interval.0 / 2 / count;
+        let mut own = of_round(self.seed.wrapping_add(u64::from(slot)), round);
+        place(slot, count, self.seed, round) * length + own.u64(0..(length / 2).max(1))
     }
 
     fn draw(&mut self) {
@@ -239,24 +265,6 @@ pub fn phase(interval: Nanos, seed: u64) -> Nanos {
     Nanos(Rng::with_seed(seed).u64(0..interval.0.max(1)))
 }
 
-/// A seed with which a periodic stream has a phase of at least `from` and less than `from + within`; `chance` decides which of them.
-///
-/// So streams that are started by themselves keep apart from each other, and the seed repeats their schedule. Takes
-/// `interval / within` draws on average; where a million have found none, the last is given back.
-pub fn seed_of_phase(interval: Nanos, from: Nanos, within: Nanos, chance: u64) -> u64 {
-    const DRAWS: u32 = 1_000_000;
-    let mut rng = Rng::with_seed(chance);
-    let wanted = from.0..from.0.saturating_add(within.0.max(1));
-    let mut seed = rng.u64(..);
-    for _ in 0..DRAWS {
-        if wanted.contains(&phase(interval, seed).0) {
-            break;
-        }
-        seed = rng.u64(..);
-    }
-    seed
-}
-
 /// The first instant from `start` on that leaves `phase` when it is divided by `interval`.
 fn first(start: Instant, interval: Nanos, phase: Nanos) -> Instant {
     let interval = interval.0.max(1);
@@ -270,20 +278,54 @@ mod tests {
     use crate::unit::Rate;
 
     #[test]
-    fn a_phase_is_one_of_the_clock_and_its_seed_can_be_found() {
+    fn a_phase_is_one_of_the_clock() {
         let interval = Nanos::millis(100);
         let every = Schedule::Every { interval_ns: interval };
-        for (from, start) in [(0, 7), (25, 1_234_567_891), (93, 99_999_999)] {
-            let seed = seed_of_phase(interval, Nanos::millis(from), Nanos::millis(1), from);
-            for start in [start, start + 40_000_000] {
-                let first = Due::new(every, Instant(start), 0, 1, seed).peek().unwrap().0;
-                assert!((start..start + interval.0).contains(&first));
-                assert!((from * 1_000_000..(from + 1) * 1_000_000).contains(&(first % interval.0)), "{first}");
-            }
+        for start in [7, 1_234_567_891, 99_999_999] {
+            let first = Due::new(every, Instant(start), 0, 1, 3).peek().unwrap().0;
+            assert!((start..start + interval.0).contains(&first));
+            assert_eq!(first % interval.0, phase(interval, 3).0);
         }
-        let none = seed_of_phase(Nanos(10), Nanos(50), Nanos(1), 1);
-        assert!(phase(Nanos(10), none).0 < 10, "a phase that cannot be is not sought for ever");
         assert_eq!(phase(Nanos::ZERO, 1), Nanos::ZERO);
+    }
+
+    fn slots(interval: u64, slots: u32, slot: u32) -> Schedule {
+        Schedule::Slots { interval_ns: Nanos(interval), slots, slot }
+    }
+
+    #[test]
+    fn each_stream_has_a_slot_of_its_own_in_each_interval_whenever_it_starts() {
+        let of = |slot: u32| take(Due::new(slots(800, 4, slot), Instant(10_000 + 70 * u64::from(slot)), 0, 1, 5), 60);
+        let mut met = std::collections::BTreeSet::new();
+        let mut all: Vec<u64> = Vec::new();
+        for slot in 0..4 {
+            let instants = of(slot);
+            assert!(instants.windows(2).all(|pair| pair[1] / 800 - pair[0] / 800 == 1), "one an interval");
+            met.extend(instants.iter().map(|at| (slot, at % 800 / 100)));
+            all.extend(instants);
+        }
+        assert!(all.iter().all(|at| at % 800 < 400 && at % 100 < 50), "in the first half of a slot in the first half");
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[1] - pair[0] > 50), "no two are in one slot");
+        assert_eq!(met.len(), 16, "each is in every slot at times");
+    }
+
+    #[test]
+    fn connections_in_any_order_share_a_stream_of_slots() {
+        let of = |turn: u32| take(Due::in_any_order(slots(800, 3, 1), Instant(10_000), turn, 4, 5), 20);
+        let mut all: Vec<u64> = (0..4).flat_map(of).map(|at| at / 800).collect();
+        all.sort_unstable();
+        assert_eq!(all, (13..93).collect::<Vec<u64>>(), "one of them in each interval");
+    }
+
+    /// A cycle of the rounds' length that slows a fifth of itself: streams at fixed phases differ by all of it, these by nothing.
+    #[test]
+    fn a_cycle_as_long_as_the_interval_meets_all_streams_alike() {
+        let of = |slot: u32| take(Due::new(slots(1_000, 4, slot), Instant(0), 0, 1, 11), 4_000);
+        for slot in 0..4 {
+            let met = of(slot).iter().filter(|at| *at % 1_000 < 125).count();
+            assert!((900..1_100).contains(&met), "{met} of 4,000, a quarter of which is in the first slot");
+        }
     }
 
     #[test]

@@ -238,7 +238,11 @@ impl Row {
             p50: quantile(0.5),
             p90: quantile(0.9),
             p99: quantile(0.99),
-            lost: if gone == 0 { "0".to_owned() } else { format!("{gone} of {}", sums.due) },
+            lost: match gone {
+                0 => "0".to_owned(),
+                _ if gone == sums.refused => format!("{gone} refused"),
+                _ => format!("{gone} of {}", sums.due),
+            },
             shift: shift.map_or_else(|| "–".to_owned(), |shift| number::signed_time(shift.value_ns.round() as i64)),
             reason: reason.to_owned(),
             tone: if is_reference { Tone::Strong } else { Tone::Plain },

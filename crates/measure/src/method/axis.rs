@@ -197,6 +197,16 @@ pub enum Schedule {
         /// Nanoseconds from burst to burst.
         interval_ns: Nanos,
     },
+    /// One in each interval, in one of so many slots in its first half, which is drawn anew for each interval, and at a random instant of that slot's
+    /// first half. Streams of one seed with different numbers never share a slot, and meet whatever comes back at even distances equally often.
+    Slots {
+        /// Nanoseconds from interval to interval, by the clock.
+        interval_ns: Nanos,
+        /// Slots of an interval, at least 1.
+        slots: u32,
+        /// The number of this stream, below `slots`.
+        slot: u32,
+    },
     /// Each at the instant, and of the size, that a recorded trace has for it. This is its summary; the trace itself
     /// ([`crate::trace::Trace`]) travels beside the method.
     Trace {
@@ -226,7 +236,9 @@ impl Schedule {
     pub fn mean_gap(&self) -> Option<Nanos> {
         match *self {
             Self::BackToBack | Self::AtLatest { .. } => None,
-            Self::Every { interval_ns } | Self::Preloaded { interval_ns, .. } => Some(interval_ns),
+            Self::Every { interval_ns } | Self::Preloaded { interval_ns, .. } | Self::Slots { interval_ns, .. } => {
+                Some(interval_ns)
+            }
             Self::Rate { rate_per_1000s } | Self::Poisson { rate_per_1000s } => Some(rate_per_1000s.period()),
             Self::Bursts { count, interval_ns } => Some(Nanos(interval_ns.0 / u64::from(count.max(1)))),
             // From the first departure to the last there is one gap less than there are messages.
@@ -250,6 +262,7 @@ impl fmt::Display for Schedule {
             Self::Rate { rate_per_1000s } => write!(f, "{rate_per_1000s}"),
             Self::Poisson { rate_per_1000s } => write!(f, "poisson {rate_per_1000s}"),
             Self::Bursts { count, interval_ns } => write!(f, "bursts of {count} every {interval_ns}"),
+            Self::Slots { interval_ns, .. } => write!(f, "one each {interval_ns} at a random instant"),
             Self::Trace { messages, length_ns, bytes, .. } => {
                 write!(f, "trace of {} messages, {bytes} over {length_ns}", grouped(*messages))
             }

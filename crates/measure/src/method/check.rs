@@ -104,6 +104,7 @@ impl Method {
                 Schedule::Every { interval_ns: Nanos::ZERO }
                 | Schedule::Preloaded { interval_ns: Nanos::ZERO, .. }
                 | Schedule::AtLatest { gap_ns: Nanos::ZERO, .. }
+                | Schedule::Slots { interval_ns: Nanos::ZERO, .. }
                 | Schedule::Bursts { interval_ns: Nanos::ZERO, .. },
                 _,
             ) => Err(Refusal::ZeroInterval),

@@ -22,7 +22,7 @@ pub struct Flows {
     /// group. Where they are an eighth of all or more, there are no groups. Looked for where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<u32>,
-    /// Connections that lose more than the others, by their number from 0; empty where no difference was shown.
+    /// Connections that lose more than the others, or alone get no answer, by their number from 0; empty where no difference was shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losing: Vec<u32>,
 }

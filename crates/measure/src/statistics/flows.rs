@@ -54,7 +54,10 @@ pub fn flows(recording: &Recording, seed: u64) -> Option<Flows> {
         told.map(|told| told.groups.into_iter().map(|group| of_group(group, &counts)).collect());
     let periods = recording.loss_periods.periods;
     let by_group = groups.as_ref().map_or_else(Vec::new, |groups| of_losing_groups(groups, &counts, periods, seed));
-    let losing = if by_group.is_empty() { losing(&counts, periods, seed) } else { by_group };
+    let mut losing = if by_group.is_empty() { losing(&counts, periods, seed) } else { by_group };
+    if losing.is_empty() {
+        losing = shut_out(&counts);
+    }
     Some(Flows { each, groups, least_ns, moved, losing })
 }
 
@@ -154,6 +157,21 @@ fn of_group(group: groups::Group, counts: &[FlowCounts]) -> FlowGroup {
 fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
     let (lost, sent) = events(counts, periods);
     if is_uneven(&lost, &sent, seed) { above_cut(&lost, &sent) } else { Vec::new() }
+}
+
+/// Fewest requests of connections that are shut out, all together: chance does not deal so many to them alone.
+const SHUT_OUT: u64 = 6;
+
+/// The connections of which nothing was answered, where every request of all others was. Refusals come one after the other, and so show nothing as
+/// [`events`]; this they do show.
+fn shut_out(counts: &[FlowCounts]) -> Vec<u32> {
+    let asked = || counts.iter().filter(|of| of.scheduled > 0);
+    let out: Vec<&FlowCounts> = asked().filter(|of| of.answered == 0).collect();
+    let is_alone = asked().all(|of| of.answered == 0 || of.answered == of.scheduled);
+    let missed: u64 = out.iter().map(|of| of.scheduled).sum();
+    let all = asked().count();
+    let is = is_alone && 2 * out.len() <= all && missed >= SHUT_OUT && out.iter().all(|of| of.scheduled > 1);
+    if is { out.iter().map(|of| of.flow).collect() } else { Vec::new() }
 }
 
 /// The connections of those groups that lose more than the others. Times alone tell the groups, so that losses that no connection shows by itself are
@@ -263,6 +281,7 @@ mod tests {
     use crate::method::LoopKind;
     use crate::recorder::Recorder;
     use crate::unit::Instant;
+    use test_case::test_case;
 
     /// A run of so many turns of each of `flows` connections, a few exchanges each; `trip` and `lost` give the results of
     /// a connection and a draw.
@@ -364,6 +383,24 @@ mod tests {
             losing(&counts, 12 / in_a_row, 1)
         };
         assert_eq!((lost(1), lost(12)), (vec![3], Vec::new()));
+    }
+
+    #[test_case(&[(5, 0), (5, 5), (4, 4), (5, 0)], &[0, 3]; "half of them each time")]
+    #[test_case(&[(5, 0), (5, 4), (4, 4), (5, 0)], &[]; "another lost one too")]
+    #[test_case(&[(5, 0), (5, 5), (4, 0), (5, 0)], &[]; "most of them: the others are the exception")]
+    #[test_case(&[(2, 0), (5, 5), (4, 4), (2, 0)], &[]; "so few are chance")]
+    #[test_case(&[(5, 5), (5, 5), (0, 0)], &[]; "one that was not asked")]
+    fn connections_that_get_nothing_while_all_others_do_are_shut_out(asked: &[(u64, u64)], out: &[u32]) {
+        let counts: Vec<FlowCounts> = (0..)
+            .zip(asked)
+            .map(|(flow, (scheduled, answered))| FlowCounts {
+                flow,
+                scheduled: *scheduled,
+                answered: *answered,
+                turns: 0,
+            })
+            .collect();
+        assert_eq!(shut_out(&counts), out);
     }
 
     /// Two groups of 16 connections: the second takes `time_ns`, and some of its connections lost one request.

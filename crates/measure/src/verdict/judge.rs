@@ -175,6 +175,8 @@ fn waits_needed(kind: &str, outcome: &Outcome, drift: Option<i64>) -> Option<f64
             Some(longer_ns.0 as f64 * count as f64 / length as f64)
         }
         "stalled" => outcome.stalls.map(|stalls| stalls.share),
+        // TCP sends again what a path that is dark loses, however the host is.
+        "retransmitted" => outcome.dark.map(|_| f64::INFINITY),
         _ => None,
     }
 }

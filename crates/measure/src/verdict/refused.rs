@@ -29,6 +29,8 @@ pub enum RefusedBy {
     NotReady,
     /// Likewise: it does not serve this client, or not this.
     Denied,
+    /// Whoever shares connections out, or limits them: every request of some connections was refused, and none of the others.
+    Connections,
     /// Nobody by a word: the connection to a program at work ended, or no new one was opened.
     Ended,
     /// Likewise, of each: the other end closed the connection with no octet of the reply.

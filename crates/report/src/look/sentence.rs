@@ -21,17 +21,23 @@ use crate::{number, reach, shell, words};
 pub fn answer(found: &LookDocument) -> String {
     let look = &found.look;
     let text = look.judgement.believed.map_or_else(|| nothing(look), |reference| opening(look, reference));
-    let end = if text.ends_with('.') { "" } else { "." };
+    let end = end_of(&text);
     let text = by_connection_of_reference(look).map_or_else(|| text.clone(), |apart| format!("{text}{end} {apart}"));
-    let end = if text.ends_with('.') { "" } else { "." };
+    let end = end_of(&text);
     let lost = lost(look).map_or_else(|| text.clone(), |lost| format!("{text}{end} {lost}"));
     let dark = look.dark.as_ref().map_or_else(String::new, |dark| format!("{}. Otherwise: ", words::dark::seen(dark)));
-    let whole = format!("{dark}{lost}");
+    let refused = refused(look).map_or_else(String::new, |refused| format!("{} {refused}", end_of(&lost)));
+    let whole = format!("{dark}{lost}{refused}");
     match &found.ended {
         Ended::Complete => whole,
         Ended::Interrupted { signal } => format!("{whole} (interrupted by {signal})"),
         Ended::PeerLost { reason } => format!("{whole} (peer lost: {reason})"),
     }
+}
+
+/// The full stop that a text needs before another sentence.
+fn end_of(text: &str) -> &'static str {
+    if text.ends_with('.') { "" } else { "." }
 }
 
 fn opening(look: &Look, reference: Believed) -> String {
@@ -186,6 +192,21 @@ fn lost(look: &Look) -> Option<String> {
         .filter_map(|burst| share(format!("{} without pause", name(look.legs.get(burst.leg as usize)?)), &burst.sums));
     let parts: Vec<String> = rows.chain(runs).collect();
     (!parts.is_empty()).then(|| format!("Lost: {}.", parts.join(", ")))
+}
+
+/// `Refused: 17 of 50 of TCP connect :7663.` Of rows of which others were answered: of several members behind one address, one may be down.
+fn refused(look: &Look) -> Option<String> {
+    let of = |leg: &Leg| {
+        let is = leg.sums.refused > 0 && leg.sums.answered > 0;
+        is.then(|| format!("{} of {} of {}", leg.sums.refused, leg.sums.due, name(leg)))
+    };
+    let parts: Vec<String> = look.legs.iter().filter_map(of).collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "Refused: {}, while others were answered. `sonde paths HOST` shows whether it depends on the connection.",
+            parts.join(", ")
+        )
+    })
 }
 
 fn nothing(look: &Look) -> String {
@@ -680,8 +701,8 @@ fn loses_alone(look: &Look) -> String {
     let again = look.warnings.iter().any(|warning| matches!(warning, Warning::Retransmitted { .. }));
     let others = if again { ", but TCP retransmitted, so the path may lose too" } else { "" };
     format!(
-        "a limit or a filter for it, or its program; or the path, where it has several routes or loses in a fixed \
-         rhythm. Nothing else lost a request{others}"
+        "a limit or a filter for it, or its program; or the path, where it has several routes (`sonde paths HOST` \
+         shows it) or loses in a fixed rhythm. No other row lost a request{others}"
     )
 }
 

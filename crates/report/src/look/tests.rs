@@ -406,11 +406,25 @@ fn losses_of_one_protocol_alone_may_be_the_path_s() {
     use measure::verdict::Warning;
     let mut found = found_of_echo(Subject::Losses { leg: 0 }, Cause::LosesAlone);
     let said = "ICMP echo loses alone: a limit or a filter for it, or its program; or the path, where it has several \
-                routes or loses in a fixed rhythm. Nothing else lost a request";
+                routes (`sonde paths HOST` shows it) or loses in a fixed rhythm. No other row lost a request";
     assert!(unbroken(&found).contains(said), "{}", unbroken(&found));
     found.look.warnings = vec![Warning::Retransmitted { segments: 9, had_already: None, requests: 90 }];
     let said = format!("{said}, but TCP retransmitted, so the path may lose too");
     assert!(unbroken(&found).contains(&said), "{}", unbroken(&found));
+}
+
+#[test]
+fn connections_of_which_some_are_refused_are_not_called_lost() {
+    let mut found = fixture::look();
+    let leg = found.look.legs.iter_mut().find(|leg| leg.carrier == Carrier::TcpConnect).unwrap();
+    (leg.sums.refused, leg.sums.due) = (17, leg.sums.answered + 17);
+    let due = leg.sums.due;
+    let text = unbroken(&found);
+    assert!(
+        text.contains(&format!("Refused: 17 of {due} of TCP connect :7663, while others were answered.")),
+        "{text}"
+    );
+    assert!(text.contains("17 refused") && !text.contains("Lost:"), "{text}");
 }
 
 #[test_case(Cause::FirstSyn, Nanos::millis(1_030), "took 1.03 s, as one whose SYN is sent again. Open connections answer → look for a box"; "a first SYN")]

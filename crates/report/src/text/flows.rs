@@ -59,8 +59,12 @@ fn groups(page: &mut Page, flows: &Flows, record: &Record) {
         members(page, "moved", &flows.moved, record);
     }
     if !flows.losing.is_empty() {
-        let text = format!("{} of {} connections lose more than the others", flows.losing.len(), flows.each.len());
-        page.paragraph(INDENT, &Piece::new("loss", Tone::Alarm), LABEL, &text);
+        let counts = record.outcome.as_ref().map(|outcome| &outcome.counts);
+        let is_refused = counts.is_some_and(|counts| counts.lost == 0 && counts.refused > 0);
+        let [label, what] = if is_refused { ["refused", "are refused"] } else { ["loss", "lose"] };
+        let (count, of) = (flows.losing.len(), flows.each.len());
+        let text = format!("{count} of {of} connections {what} more than the others");
+        page.paragraph(INDENT, &Piece::new(label, Tone::Alarm), LABEL, &text);
         members(page, "losing", &flows.losing, record);
     }
 }
@@ -300,6 +304,17 @@ mod tests {
         assert!(text(&record).contains("chosen anew. Hosts were busy: CPUs that other work takes may be"));
         record.warnings.clear();
         assert!(text(&record).contains("chosen anew moved"), "{}", text(&record));
+    }
+
+    #[test]
+    fn connections_that_are_refused_are_not_said_to_lose() {
+        let mut record = crate::fixture::grouped();
+        let outcome = record.outcome.as_mut().unwrap();
+        outcome.flows.as_mut().unwrap().losing = vec![1];
+        (outcome.counts.lost, outcome.counts.refused) = (0, 9);
+        assert!(text(&record).contains("connections are refused more than the others"), "{}", text(&record));
+        record.outcome.as_mut().unwrap().counts.lost = 1;
+        assert!(text(&record).contains("connections lose more than the others"), "{}", text(&record));
     }
 
     /// A server that lets in four connections: the others have no p50, and say so.

@@ -97,7 +97,7 @@ fn known(hint: &Hint) -> Option<String> {
             "name the address of one server: another one answered this connection than the first, as behind a load balancer, or it was started anew"
         }
         Hint::UdpBlocked => {
-            "allow UDP to this port in the firewall, or reduce --size below the path MTU: TCP to this port works. Behind a proxy for TCP the peer does not know this host's datagrams: use --tcp"
+            "allow UDP to this port in the firewall, or reduce --size below the path MTU: TCP to this port works. `sonde paths HOST --udp` shows whether some connections alone get no answer. Behind a proxy for TCP the peer does not know this host's datagrams: use --tcp"
         }
         Hint::FlowsLimited { through } => {
             return Some(format!(
@@ -365,9 +365,9 @@ fn there(step: &Step, cause: &Cause) -> Option<&'static str> {
             "check that TLS is spoken at that port: it accepts connections, and no answer to a TLS hello came. The path may lose large packets, too: `sonde check HOST:PORT` tests that",
         ),
         // The session was agreed on at this very port.
-        (Step::ConnectData, Cause::System(error)) if is_unanswered(error) => {
-            Some("use --connections 1: a firewall or the server may limit how many connections one host makes")
-        }
+        (Step::ConnectData, Cause::System(error)) if is_unanswered(error) => Some(
+            "run `sonde paths HOST`: it shows whether some connections get no answer, as behind a load balancer with a member that is down. Or use --connections 1: a firewall or the server may limit how many one host makes",
+        ),
         (_, Cause::System(error)) => network(error),
         (_, Cause::Elsewhere(_)) => Some(
             "measure at that address, or let the server listen at the one that is asked: programs take no answers from another",

@@ -45,9 +45,9 @@ fn offered(method: &Method) -> Option<f64> {
     let connections = f64::from(method.spread.connections.max(1));
     match method.schedule {
         Schedule::BackToBack | Schedule::AtLatest { .. } => None,
-        Schedule::Every { interval_ns } | Schedule::Preloaded { interval_ns, .. } => {
-            Some(1.0 / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite())
-        }
+        Schedule::Every { interval_ns }
+        | Schedule::Preloaded { interval_ns, .. }
+        | Schedule::Slots { interval_ns, .. } => Some(1.0 / interval_ns.as_secs_f64()).filter(|rate| rate.is_finite()),
         Schedule::Rate { rate_per_1000s } | Schedule::Poisson { rate_per_1000s } => {
             Some(rate_per_1000s.as_per_second())
         }

@@ -189,6 +189,9 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
     let six = outcome.sockets.iter().any(|socket| socket.remote.starts_with('['));
     let at_work = method.traffic.application().is_some();
     let by = || {
+        if by_connection(outcome) {
+            return RefusedBy::Connections;
+        }
         if nothing_listens(outcome) {
             return RefusedBy::PortUnreachable;
         }
@@ -204,6 +207,14 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
         carrier: method.traffic.carrier(),
         by: by(),
     })
+}
+
+/// True where all refusals are those of connections of which each request was refused, while others were answered.
+fn by_connection(outcome: &Outcome) -> bool {
+    let Some(flows) = &outcome.flows else { return false };
+    let out: Vec<_> = flows.losing.iter().filter_map(|flow| flows.each.get(*flow as usize)).collect();
+    let refused: u64 = out.iter().filter(|of| of.answered == 0).map(|of| of.scheduled).sum();
+    !out.is_empty() && refused == outcome.counts.refused
 }
 
 /// The way in which the connection of each refused request ended, where it is one.
@@ -268,6 +279,7 @@ mod tests {
     use super::*;
     use crate::event::Counts;
     use crate::method::{Application, Asked, LoopKind, Pattern, Schedule};
+    use crate::outcome::flows::{Flows, OfFlow};
     use crate::outcome::replies::Replies;
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
@@ -459,6 +471,20 @@ mod tests {
             refused(&outcome, &method, Some(&ours)),
             Some(Warning::Refused { count: 5, sent: 5, carrier: Carrier::Udp, by })
         );
+    }
+
+    #[test_case(&[1], RefusedBy::Connections; "each request of one connection")]
+    #[test_case(&[0], RefusedBy::Unknown; "of one that was answered at times")]
+    #[test_case(&[], RefusedBy::Unknown; "of any")]
+    fn refusals_that_meet_the_same_connections_each_time_are_put_down_to_these(losing: &[u32], by: RefusedBy) {
+        let counts = Counts { scheduled: 20, answered: 14, refused: 6, ..Counts::default() };
+        let (mut outcome, method) = run(counts, Carrier::TcpConnect);
+        let of =
+            |scheduled, answered| OfFlow { scheduled, answered, p50_ns: None, p99_ns: None, histogram: String::new() };
+        let each = vec![of(14, 14), of(6, 0)];
+        outcome.flows = Some(Flows { each, groups: None, least_ns: 0.0, moved: Vec::new(), losing: losing.to_vec() });
+        let told = refused(&outcome, &method, None);
+        assert!(matches!(told, Some(Warning::Refused { by: told, .. }) if told == by), "{told:?}");
     }
 
     /// A host sends only some errors a second: what went without one met the same closed port, and no program has a log of it.

@@ -32,6 +32,7 @@ pub(super) fn idle_between(outcome: &Outcome, method: &Method) -> Option<Warning
         Schedule::Every { .. }
             | Schedule::Rate { .. }
             | Schedule::Poisson { .. }
+            | Schedule::Slots { .. }
             | Schedule::Preloaded { count: 1, .. }
     );
     let interval_ns = method.schedule.mean_gap().filter(|gap| one_by_one && *gap > IDLE_GAP)?;

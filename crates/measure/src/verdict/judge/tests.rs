@@ -10,6 +10,7 @@ use crate::method::{
     Asked, BatchBy, Direction, Exchange, LoopKind, Pattern, Schedule, Settled, Stop, Traffic, Waiting, Window,
 };
 use crate::outcome::change::Change;
+use crate::outcome::dark::Dark;
 use crate::outcome::flows::Flows;
 use crate::outcome::{Batched, SocketFacts, Split, Standing, Steady};
 use crate::recorder::{Recorder, Recording};
@@ -402,6 +403,34 @@ fn a_busy_host_is_named_as_a_cause_only_of_what_it_waited_enough_for(micros: u64
     let found = judge(&outcome, &method, Some(&machine), None, &Context::default());
     let of = |warning: &Warning| match warning {
         Warning::Disturbed { spoils, .. } => Some(spoils.iter().any(|kind| kind == "changed")),
+        _ => None,
+    };
+    assert_eq!(found.iter().find_map(of), Some(is_named), "{found:?}");
+}
+
+/// A path that answers nothing for a second makes TCP send again on any host.
+#[test_case(true, false; "beside dark time")]
+#[test_case(false, true; "without")]
+fn what_tcp_sends_again_over_a_dark_path_is_not_put_down_to_a_busy_host(is_dark: bool, is_named: bool) {
+    let disturbance = Disturbance { watched_ns: Nanos::secs(1), run_queue_share: Some(0.3), ..Disturbance::default() };
+    let machine = Environment { disturbance: Some(disturbance), ..environment() };
+    let (mut outcome, method) = quiet();
+    outcome.sockets = vec![SocketFacts { retransmitted: Some(500), ..SocketFacts::default() }];
+    outcome.dark = is_dark.then(|| Dark {
+        spells: 1,
+        total_ns: Nanos::secs(1),
+        share: 0.1,
+        longest_from_ns: Nanos::secs(3),
+        longest_to_ns: Nanos::secs(4),
+        to_the_end: false,
+        unanswered: 9,
+        refused_or_not_sent: 0,
+        due: None,
+    });
+    let found = judge(&outcome, &method, Some(&machine), None, &Context::default());
+    assert!(found.iter().any(|warning| warning.kind() == "retransmitted"), "{found:?}");
+    let of = |warning: &Warning| match warning {
+        Warning::Disturbed { spoils, .. } => Some(spoils.iter().any(|kind| kind == "retransmitted")),
         _ => None,
     };
     assert_eq!(found.iter().find_map(of), Some(is_named), "{found:?}");

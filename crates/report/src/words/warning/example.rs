@@ -140,6 +140,7 @@ fn fates() -> Part {
         (refused(3, Carrier::Tcp, RefusedBy::Limited), &[Rtt]),
         (refused(3, Carrier::Tcp, RefusedBy::NotReady), &[Rtt]),
         (refused(3, Carrier::Udp, RefusedBy::Denied), &[Rtt]),
+        (refused(13, Carrier::TcpConnect, RefusedBy::Connections), &[Rtt]),
         (refused(3, Carrier::Tcp, RefusedBy::Ended), &[Rtt]),
         (refused(100, Carrier::Udp, RefusedBy::Unknown), EXCHANGES),
         (Warning::SizeUnanswered { message_bytes: Bytes(1_400), sent: 100 }, &[Rtt, Load, Replay]),

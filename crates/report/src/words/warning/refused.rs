@@ -40,6 +40,9 @@ pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
         (RefusedBy::Reset, _) => {
             "the peer or a middlebox limits them: lower --rate or --connections, check net.core.somaxconn"
         }
+        (RefusedBy::Connections, _) => {
+            "look for a member of a load balancer that is down, a rule for source ports, or a limit of connections"
+        }
         (RefusedBy::Ended, _) => {
             "read the program's log: it or a proxy ends connections or lets in no new one. `sonde check HOST:PORT` asks who listens"
         }

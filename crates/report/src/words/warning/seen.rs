@@ -233,6 +233,7 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 | RefusedBy::Limited
                 | RefusedBy::NotReady
                 | RefusedBy::Denied => " by the program",
+                RefusedBy::Connections => ": all of some connections, and none of the others",
                 RefusedBy::Ended => ": their connection ended, or no new one was opened",
                 RefusedBy::Closed => ": the server, or a proxy, closed their connection without a reply",
                 RefusedBy::Cut => ": their connection ended in the middle of the reply",

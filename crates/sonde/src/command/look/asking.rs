@@ -31,11 +31,11 @@ const SILENCE: u64 = 6;
 /// Times of the requests, and their end.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    /// From one to the next; absent: back to back.
-    pub every: Option<Nanos>,
+    /// Instants at which requests leave.
+    pub schedule: Schedule,
     /// End of the requests.
     pub end: End,
-    /// The source of its phase.
+    /// The source of what is drawn.
     pub seed: u64,
     /// Over so many connections in turn, where they are kept open: a number of one connection is that of one path. At least 1.
     pub flows: u32,
@@ -77,7 +77,7 @@ pub fn method(way: &Way, pace: &Pace) -> Result<Method, String> {
     let asked = Asked {
         carrier: Some(way.carrier),
         window: one.then_some(1),
-        schedule: pace.every.map(|interval_ns| Schedule::Every { interval_ns }),
+        schedule: Some(pace.schedule),
         connections: several.then_some(pace.flows),
         // In an order drawn anew for each turn: what comes back with the turns would meet the same connections each time.
         in_turn: several && pace.flows > 1,

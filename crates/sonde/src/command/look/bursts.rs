@@ -5,7 +5,7 @@ use measure::event::{Counts, Exchange, Fate};
 use measure::look::blocks::QUARTILE;
 use measure::look::judge::believed;
 use measure::look::{Burst, Leg, Sums, Who};
-use measure::method::{Carrier, Method, Stop as End};
+use measure::method::{Carrier, Method, Schedule, Stop as End};
 use measure::statistics::quantile::Ranked;
 use measure::unit::Nanos;
 use protocol::inquiry::left_alone;
@@ -53,13 +53,19 @@ pub fn make(rounds: &Rounds, interval: Nanos, means: Means<'_>) -> Result<Vec<Bu
     let mut made: Vec<Volley> = legs.filter_map(|leg| Volley::of(leg, rounds)).collect();
     for _ in 0..RUNS {
         for volley in &mut made {
-            if !means.stop.requested() && !volley.failed {
+            if !means.stop.requested() && volley.trouble.is_none() {
                 volley.run(means);
             }
         }
     }
-    let bursts: Vec<Burst> = made.into_iter().filter_map(Volley::finish).collect();
-    if bursts.is_empty() { Err("no answers came".to_owned()) } else { Ok(bursts) }
+    // Without those of the best way there is nothing that the echo's would be held against.
+    match made.first() {
+        None => Err("no answers came".to_owned()),
+        Some(best) if best.quartiles.is_empty() => {
+            Err(best.trouble.clone().unwrap_or_else(|| "too few answers came".to_owned()))
+        }
+        Some(_) => Ok(made.into_iter().filter_map(Volley::finish).collect()),
+    }
 }
 
 /// The runs of one leg.
@@ -70,15 +76,15 @@ struct Volley {
     times: Vec<u64>,
     counts: Counts,
     quartiles: Vec<Nanos>,
-    /// A run could not be made: no other is waited for.
-    failed: bool,
+    /// The reason why a run could not be made: no other is waited for.
+    trouble: Option<String>,
 }
 
 impl Volley {
     fn of(leg: usize, rounds: &Rounds) -> Option<Self> {
         let way = rounds.way(leg).clone();
         let end = End { count: Some(MOST), after_ns: Some(LONGEST), ..End::default() };
-        let method = method(&way, &Pace { every: None, end, seed: drawn_seed(), flows: 1 }).ok()?;
+        let method = method(&way, &Pace { schedule: Schedule::BackToBack, end, seed: drawn_seed(), flows: 1 }).ok()?;
         Some(Self {
             leg,
             way,
@@ -86,7 +92,7 @@ impl Volley {
             times: Vec::new(),
             counts: Counts::default(),
             quartiles: Vec::new(),
-            failed: false,
+            trouble: None,
         })
     }
 
@@ -99,7 +105,8 @@ impl Volley {
             times.extend(answered.and_then(|(received, sent)| received.since(sent)).map(|rtt| rtt.0));
         };
         // A run that could not be made is missing among the quartiles, and the rest stands.
-        self.failed = ask(&self.way, &self.method, means.key, means.stop, &mut hear).is_err();
+        self.trouble =
+            ask(&self.way, &self.method, means.key, means.stop, &mut hear).err().map(|error| error.to_string());
         if times.len() >= FEWEST {
             self.quartiles.extend(Ranked::exact(times.clone()).quantile(QUARTILE).map(Nanos));
         }

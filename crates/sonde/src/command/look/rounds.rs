@@ -1,4 +1,4 @@
-//! The rounds: every way is asked once in each, all at once, their phases spread over the interval.
+//! The rounds: every way is asked once in each, in an order and at instants that are drawn anew for each.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,11 +10,10 @@ use endpoint::stop::Stop;
 use measure::event::Exchange;
 use measure::look::course::Course;
 use measure::look::{Leg, Sums, together};
-use measure::method::{Carrier, Method, Stop as StopAt};
+use measure::method::{Carrier, Method, Schedule, Stop as StopAt};
 use measure::outcome::change::Change;
 use measure::outcome::dark::Dark;
 use measure::outcome::periodic::Periodic;
-use measure::schedule;
 use measure::unit::Nanos;
 use measure::verdict::Warning;
 use measure::verdict::judge::{self, SentAgain};
@@ -28,8 +27,6 @@ use crate::system::drawn_seed;
 const RENEWED: Duration = Duration::from_millis(250);
 /// Connections of a way in each part, asked in turn. All of a part go the same of two equal paths once in eight times; two parts have eight.
 const FLOWS: u32 = 4;
-/// Phases lie within this part of a way's share of the interval.
-const SHARP: u64 = 8;
 
 /// All ways, and what is known of each so far.
 #[derive(Debug)]
@@ -96,11 +93,10 @@ impl Rounds {
         self.open().contains(&leg)
     }
 
-    /// Asks by all ways that can be, for so long, over connections of its own. Every second part has the order turned, so that what comes with
-    /// the clock does not meet one way alone.
+    /// Asks by all ways that can be, for so long, over connections of its own.
     pub fn part(&mut self, length: Nanos, means: Means<'_>) {
         let open = self.open();
-        let paces = self.paces(open.len(), length, self.parts % 2 == 1);
+        let paces = self.paces(open.len(), length);
         let first_flow = FLOWS * self.parts;
         self.parts += 1;
         let errand = |(place, pace): (&usize, Pace)| {
@@ -113,21 +109,16 @@ impl Rounds {
         }
     }
 
-    /// Times at which each of so many ways is asked: in its own share of the interval, in the order of the ways or `turned`.
-    fn paces(&self, count: usize, length: Nanos, turned: bool) -> Vec<Pace> {
-        let share = self.interval.0 / count.max(1) as u64;
-        let pace = |place: usize| {
-            let slot = if turned { count - 1 - place } else { place } as u64;
-            let from = Nanos(slot * share + share / 2);
-            let seed = schedule::seed_of_phase(self.interval, from, Nanos(share / SHARP), drawn_seed());
-            Pace {
-                every: Some(self.interval),
-                end: StopAt { after_ns: Some(length), ..StopAt::default() },
-                seed,
-                flows: FLOWS,
-            }
+    /// Times at which each of so many ways is asked: in slots that none of them keeps, so that what comes with the clock does not meet one alone.
+    fn paces(&self, count: usize, length: Nanos) -> Vec<Pace> {
+        let (seed, slots) = (drawn_seed(), u32::try_from(count).unwrap_or(u32::MAX));
+        let pace = |slot: u32| Pace {
+            schedule: Schedule::Slots { interval_ns: self.interval, slots, slot },
+            end: StopAt { after_ns: Some(length), ..StopAt::default() },
+            seed,
+            flows: FLOWS,
         };
-        (0..count).map(pace).collect()
+        (0..slots).map(pace).collect()
     }
 
     /// The legs as they stand.
