@@ -202,9 +202,9 @@ pub enum Schedule {
     Slots {
         /// Nanoseconds from interval to interval, by the clock.
         interval_ns: Nanos,
-        /// Slots of an interval, at least 1.
+        /// Slots of an interval, a count, at least 1.
         slots: u32,
-        /// The number of this stream, below `slots`.
+        /// The number of this stream, a count from 0, below `slots`.
         slot: u32,
     },
     /// Each at the instant, and of the size, that a recorded trace has for it. This is its summary; the trace itself

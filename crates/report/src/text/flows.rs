@@ -59,14 +59,18 @@ fn groups(page: &mut Page, flows: &Flows, record: &Record) {
         members(page, "moved", &flows.moved, record);
     }
     if !flows.losing.is_empty() {
-        let counts = record.outcome.as_ref().map(|outcome| &outcome.counts);
-        let is_refused = counts.is_some_and(|counts| counts.lost == 0 && counts.refused > 0);
-        let [label, what] = if is_refused { ["refused", "are refused"] } else { ["loss", "lose"] };
+        let [label, what] = if only_refused(record) { ["refused", "are refused"] } else { ["loss", "lose"] };
         let (count, of) = (flows.losing.len(), flows.each.len());
         let text = format!("{count} of {of} connections {what} more than the others");
         page.paragraph(INDENT, &Piece::new(label, Tone::Alarm), LABEL, &text);
         members(page, "losing", &flows.losing, record);
     }
+}
+
+/// True where requests were refused, and none was lost.
+fn only_refused(record: &Record) -> bool {
+    let counts = record.outcome.as_ref().map(|outcome| &outcome.counts);
+    counts.is_some_and(|counts| counts.lost == 0 && counts.refused > 0)
 }
 
 /// Over IPv6, where this host drew the flow labels: a port alone is no flow.
@@ -138,7 +142,8 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
     let range = medians(flows);
     let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low:#} to {high:#}"));
     let silent = flows.each.iter().filter(|each| each.scheduled > 0 && each.answered == 0).count();
-    let silent = if silent > 0 && silent < count { format!("; {silent} had no answer in time") } else { String::new() };
+    let fate = if only_refused(record) { "were refused" } else { "had no answer in time" };
+    let silent = if silent > 0 && silent < count { format!("; {silent} {fate}") } else { String::new() };
     format!("{count} connections: {told}{range}{silent}")
 }
 
@@ -312,7 +317,12 @@ mod tests {
         let outcome = record.outcome.as_mut().unwrap();
         outcome.flows.as_mut().unwrap().losing = vec![1];
         (outcome.counts.lost, outcome.counts.refused) = (0, 9);
-        assert!(text(&record).contains("connections are refused more than the others"), "{}", text(&record));
+        outcome.flows.as_mut().unwrap().each[1].answered = 0;
+        let told = text(&record);
+        assert!(
+            told.contains("connections are refused more than the others") && told.contains("; 1 were refused"),
+            "{told}"
+        );
         record.outcome.as_mut().unwrap().counts.lost = 1;
         assert!(text(&record).contains("connections lose more than the others"), "{}", text(&record));
     }

@@ -101,7 +101,7 @@ fn known(hint: &Hint) -> Option<String> {
         }
         Hint::FlowsLimited { through } => {
             return Some(format!(
-                "use --connections {through}: so many got an answer, and a firewall or NAT may limit how many one host has"
+                "use --connections {through}: so many got an answer, and a firewall or NAT may limit how many one host has. `sonde paths HOST --udp` shows whether the path drops some of them"
             ));
         }
         Hint::StampIsUdp
