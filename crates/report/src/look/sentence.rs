@@ -412,7 +412,7 @@ pub(super) fn periodic(look: &Look) -> Option<String> {
 }
 
 /// The middle half of the reference's times is so many times its quick end, and so wide at least, that one number does not tell of them.
-const VARIES: u64 = 4;
+const VARIES: u64 = 2;
 const WIDE: Nanos = Nanos::millis(1);
 
 /// The words for a reference that took very different times, where no change of level and no period says more.

@@ -27,6 +27,11 @@ fn reason(reason: &Reason) -> String {
             "segments of {mss_bytes} where the path's MTU is {path_mtu_bytes}: an end or a box made them small, and \
              what counts packets lets less through"
         ),
+        Reason::KeptSmall { buffer_bytes } => format!(
+            "a receive buffer of {} allows a larger window: a box on the path, or a setting there (TCP_WINDOW_CLAMP), \
+             keeps it small",
+            kilobytes(*buffer_bytes)
+        ),
         Reason::Window { bytes, rtt_ns } => format!("a window of {} for a round trip of {rtt_ns}", kilobytes(*bytes)),
         Reason::ReceiveBuffer { bytes } => {
             format!("the receiver's socket buffer has only {}", kilobytes(*bytes))

@@ -158,6 +158,10 @@ impl Evidence {
             if share >= HELD {
                 return Some(self.slow_reader(because));
             }
+            if let Some(kept) = self.kept_small(tcp) {
+                because.extend(kept);
+                return Some(found(Limiter::ReceiveWindow, because));
+            }
         }
         let fills = self.fill(tcp, tcp.send_buffer).is_some_and(|fill| (FILLED[0]..=OVERFILLED).contains(&fill));
         // Where much is sent again, the buffer is full of what waits for that.
@@ -176,6 +180,15 @@ impl Evidence {
         let fills = FILLED[usize::from(held)]..=OVERFILLED;
         self.fill(tcp, tcp.window).is_some_and(|fill| fills.contains(&fill))
             && self.fill(tcp, tcp.receive_buffer).is_none_or(|fill| fill >= FILLED_BUFFER)
+    }
+
+    /// The reasons of a window that a great buffer does not explain: it went through whole in each round trip, of a sender that paced itself most
+    /// of the time, and the reader had taken all there was. What a slow reader leaves of a buffer is waited for most of the time.
+    fn kept_small(&self, tcp: &TcpSeen) -> Option<[Reason; 2]> {
+        let is_full = self.fill(tcp, tcp.window).is_some_and(|fill| (FULL..=OVERFILLED).contains(&fill));
+        let (bytes, rtt_ns, buffer_bytes) = (tcp.window?, tcp.rtt?, tcp.receive_buffer?);
+        (is_full && self.receiver.taken() < SLOW)
+            .then_some([Reason::Window { bytes, rtt_ns }, Reason::KeptSmall { buffer_bytes }])
     }
 
     /// Returns the ratio of the rate to so much `room` in each shortest round trip.

@@ -64,6 +64,8 @@ pub enum Reason {
     Window { bytes: Bytes, rtt_ns: Nanos },
     /// The receivers' socket buffers, which are small whatever the round trip.
     ReceiveBuffer { bytes: Bytes },
+    /// The receivers' socket buffers, which would let a larger window through: a box on the path, or a setting of the receiver, keeps it small.
+    KeptSmall { buffer_bytes: Bytes },
     /// Share of its busy time in which TCP waited for room in the send buffer.
     WaitedForSendBuffer { share: f64 },
     /// The send buffer for a round trip.

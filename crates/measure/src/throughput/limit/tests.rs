@@ -164,6 +164,7 @@ fn faster(evidence: Evidence) -> Evidence {
 #[test_case(&end(true, |end| (end.busiest_thread, end.throttled) = (Some(0.2), Some(0.8))), Limiter::ReceiverCpu; "a quota there")]
 #[test_case(&small_window(), Limiter::ReceiveWindow; "the window")]
 #[test_case(&window(0.3, 20_000_000), Limiter::ReceiveWindow; "the window of a sender that paces")]
+#[test_case(&window(0.3, 200_000_000), Limiter::ReceiveWindow; "a window that a box keeps small beside a great buffer")]
 #[test_case(&window(0.05, 20_000_000), Limiter::NotDetermined; "a window that is full and hardly waited for")]
 #[test_case(&window(0.9, 200_000_000), Limiter::NotDetermined; "a window that is what a slow reader leaves of a great buffer")]
 #[test_case(&tcp(|tcp| (tcp.window_limited, tcp.min_rtt) = (Some(0.9), Some(Nanos::micros(30)))), Limiter::NotDetermined; "a window that is shut and not small")]
