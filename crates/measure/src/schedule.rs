@@ -78,9 +78,9 @@ impl<'t> Due<'t> {
         Self { bursts: (turn.into(), share.max(1).into()), ..Self::new(schedule, start, turn, share, seed) }
     }
 
-    /// As [`Due::new`], with the order of the connections drawn anew for each round of a stream of one request an interval: otherwise each would always follow the
-    /// same other one, and meet whatever else is periodic at the same phase. All of them have the same `start`, and their first round begins with
-    /// the next interval.
+    /// As [`Due::new`], with the order of the connections drawn anew for each round of a stream of one request an interval: otherwise each would
+    /// always follow the same other one, and meet whatever else is periodic at the same phase. All of them have the same `start`, and their first
+    /// round begins with the next interval.
     pub fn in_any_order(schedule: Schedule, start: Instant, turn: u32, share: u32, seed: u64) -> Self {
         match schedule {
             Schedule::Every { .. } | Schedule::Slots { .. } if share > 1 => {

@@ -194,7 +194,7 @@ fn lost(look: &Look) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Lost: {}.", parts.join(", ")))
 }
 
-/// `Refused: 17 of 50 of TCP connect :7663.` Of rows of which others were answered: of several members behind one address, one may be down.
+/// `Refused: 17 of 50 of TCP connect :7663 → …` Of rows of which others were answered: of several members behind one address, one may be down.
 fn refused(look: &Look) -> Option<String> {
     let of = |leg: &Leg| {
         let is = leg.sums.refused > 0 && leg.sums.answered > 0;
@@ -202,10 +202,7 @@ fn refused(look: &Look) -> Option<String> {
     };
     let parts: Vec<String> = look.legs.iter().filter_map(of).collect();
     (!parts.is_empty()).then(|| {
-        format!(
-            "Refused: {}, while others were answered. `sonde paths HOST` shows whether it depends on the connection.",
-            parts.join(", ")
-        )
+        format!("Refused: {} → `sonde paths HOST` shows whether it depends on the connection.", parts.join(", "))
     })
 }
 

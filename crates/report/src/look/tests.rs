@@ -420,10 +420,7 @@ fn connections_of_which_some_are_refused_are_not_called_lost() {
     (leg.sums.refused, leg.sums.due) = (17, leg.sums.answered + 17);
     let due = leg.sums.due;
     let text = unbroken(&found);
-    assert!(
-        text.contains(&format!("Refused: 17 of {due} of TCP connect :7663, while others were answered.")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("Refused: 17 of {due} of TCP connect :7663 → `sonde paths HOST`")), "{text}");
     assert!(text.contains("17 refused") && !text.contains("Lost:"), "{text}");
 }
 
