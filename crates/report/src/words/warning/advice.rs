@@ -41,6 +41,10 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::ClockStepped { .. } => "pin with --cpu N, and check the clock source (`sonde self`)",
         Warning::SystemClockStepped => "run again while the time service does not correct the clock",
         Warning::NoStamps { .. } => "turn them off (--no-stamps), or see `sonde self` for what this host can stamp",
+        // Nothing was lost: this host waits a little after a connection that ended before it makes another.
+        Warning::Dark { dark } if dark.unanswered == 0 && dark.refused_or_not_sent > 0 => {
+            "its requests were refused, or could not be sent (status): read the program's log, and look for a box that ends connections"
+        }
         Warning::Dark { .. } | Warning::Silent { .. } => {
             "look for a link that was down, a route change, a firewall or a stopped program at that time, or for heavy loss, after which TCP waits longer each time"
         }

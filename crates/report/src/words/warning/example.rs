@@ -120,6 +120,7 @@ fn fates() -> Part {
     vec![
         (Warning::Dark { dark: dark(1, Some(40_000)) }, &[Rtt]),
         (Warning::Dark { dark: dark(6, None) }, EXCHANGES),
+        (Warning::Dark { dark: Dark { unanswered: 0, refused_or_not_sent: 10, ..dark(1, None) } }, EXCHANGES),
         (Warning::Silent { silence }, &[Throughput]),
         (Warning::SendFailed { count: 2 }, &Command::ALL),
         (Warning::Altered { strays: 41, lost: 40 }, &[Rtt, Load, Replay]),

@@ -112,9 +112,15 @@ impl Rounds {
     /// Times at which each of so many ways is asked: in slots that none of them keeps, so that what comes with the clock does not meet one alone.
     fn paces(&self, count: usize, length: Nanos) -> Vec<Pace> {
         let (seed, slots) = (drawn_seed(), u32::try_from(count).unwrap_or(u32::MAX));
+        // Rounds begin with intervals of the clock: the first with the next one.
+        let end = StopAt {
+            count: Some((length.0 / self.interval.0.max(1)).max(1)),
+            after_ns: Some(Nanos(length.0.saturating_add(self.interval.0))),
+            ..StopAt::default()
+        };
         let pace = |slot: u32| Pace {
             schedule: Schedule::Slots { interval_ns: self.interval, slots, slot },
-            end: StopAt { after_ns: Some(length), ..StopAt::default() },
+            end: end.clone(),
             seed,
             flows: FLOWS,
         };
