@@ -203,13 +203,14 @@ impl<'t> Due<'t> {
         skipped
     }
 
-    /// The time from the begin of an interval to the instant of `slot` in its round. A reply has the second half of the interval, so that few requests
-    /// of a closed loop are missed; and the second half of a slot keeps two streams apart.
+    /// The time from the begin of an interval to the instant of `slot` in its round. A reply has half an interval, so that few requests of a closed
+    /// loop are missed; and the second half of a slot keeps two streams apart.
     fn within(&self, round: u64, interval: Nanos, slots: u32, slot: u32) -> u64 {
         let count = u64::from(slots.max(1));
         let length = interval.0 / 2 / count;
         let mut own = of_round(self.seed.wrapping_add(u64::from(slot)), round);
-        place(slot, count, self.seed, round) * length + own.u64(0..(length / 2).max(1))
+        let half = self.seed % 2 * (interval.0 / 2);
+        half + place(slot, count, self.seed, round) * length + own.u64(0..(length / 2).max(1))
     }
 
     fn draw(&mut self) {
@@ -295,11 +296,14 @@ mod tests {
 
     #[test]
     fn each_stream_has_a_slot_of_its_own_in_each_interval_whenever_it_starts() {
-        let of = |slot: u32| take(Due::new(slots(800, 4, slot), Instant(10_000 + 70 * u64::from(slot)), 0, 1, 5), 60);
+        let of = |slot: u32, seed| {
+            take(Due::new(slots(800, 4, slot), Instant(10_000 + 70 * u64::from(slot)), 0, 1, seed), 60)
+        };
         let mut met = std::collections::BTreeSet::new();
         let mut all: Vec<u64> = Vec::new();
         for slot in 0..4 {
-            let instants = of(slot);
+            assert!(of(slot, 5).iter().all(|at| at % 800 >= 400), "in the second half by an odd seed");
+            let instants = of(slot, 6);
             assert!(instants.windows(2).all(|pair| pair[1] / 800 - pair[0] / 800 == 1), "one an interval");
             met.extend(instants.iter().map(|at| (slot, at % 800 / 100)));
             all.extend(instants);
@@ -323,7 +327,7 @@ mod tests {
     fn a_cycle_as_long_as_the_interval_meets_all_streams_alike() {
         let of = |slot: u32| take(Due::new(slots(1_000, 4, slot), Instant(0), 0, 1, 11), 4_000);
         for slot in 0..4 {
-            let met = of(slot).iter().filter(|at| *at % 1_000 < 125).count();
+            let met = of(slot).iter().filter(|at| *at % 500 < 125).count();
             assert!((900..1_100).contains(&met), "{met} of 4,000, a quarter of which is in the first slot");
         }
     }

@@ -197,8 +197,9 @@ pub enum Schedule {
         /// Nanoseconds from burst to burst.
         interval_ns: Nanos,
     },
-    /// One in each interval, in one of so many slots in its first half, which is drawn anew for each interval, and at a random instant of that slot's
-    /// first half. Streams of one seed with different numbers never share a slot, and meet whatever comes back at even distances equally often.
+    /// One in each interval, in one of so many slots of its first half, or of its second where the seed is odd. The slot is drawn anew for each
+    /// interval, and so is the instant in that slot's first half. Streams of one seed with different numbers never share a slot, and meet whatever
+    /// comes back at even distances equally often.
     Slots {
         /// Nanoseconds from interval to interval, by the clock.
         interval_ns: Nanos,

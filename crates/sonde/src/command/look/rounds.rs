@@ -96,7 +96,9 @@ impl Rounds {
     /// Asks by all ways that can be, for so long, over connections of its own.
     pub fn part(&mut self, length: Nanos, means: Means<'_>) {
         let open = self.open();
-        let paces = self.paces(open.len(), length);
+        // The parts have the two halves of the intervals by turns.
+        let seed = drawn_seed() & !1 | u64::from(self.parts % 2);
+        let paces = self.paces(open.len(), length, seed);
         let first_flow = FLOWS * self.parts;
         self.parts += 1;
         let errand = |(place, pace): (&usize, Pace)| {
@@ -110,8 +112,8 @@ impl Rounds {
     }
 
     /// Times at which each of so many ways is asked: in slots that none of them keeps, so that what comes with the clock does not meet one alone.
-    fn paces(&self, count: usize, length: Nanos) -> Vec<Pace> {
-        let (seed, slots) = (drawn_seed(), u32::try_from(count).unwrap_or(u32::MAX));
+    fn paces(&self, count: usize, length: Nanos, seed: u64) -> Vec<Pace> {
+        let slots = u32::try_from(count).unwrap_or(u32::MAX);
         // Rounds begin with intervals of the clock: the first with the next one.
         let end = StopAt {
             count: Some((length.0 / self.interval.0.max(1)).max(1)),
