@@ -322,7 +322,8 @@ mod tests {
         assert_eq!(all, (13..93).collect::<Vec<u64>>(), "one of them in each interval");
     }
 
-    /// A cycle of the rounds' length that slows a fifth of itself: streams at fixed phases differ by all of it, these by nothing.
+    /// A disturbance of each interval that lasts for one slot meets a stream at a fixed phase always or never, and these in a quarter of their
+    /// rounds.
     #[test]
     fn a_cycle_as_long_as_the_interval_meets_all_streams_alike() {
         let of = |slot: u32| take(Due::new(slots(1_000, 4, slot), Instant(0), 0, 1, 11), 4_000);
