@@ -3,6 +3,7 @@
 //!
 //! Nothing is judged here: `measure::look` finds the reference and the causes.
 
+mod explanation;
 mod picture;
 mod sentence;
 
@@ -62,7 +63,7 @@ pub fn render(found: &LookDocument, style: &Style) -> String {
     for address in 0..look.addresses.len() as u32 {
         table(&mut page, look, address);
     }
-    for text in sentence::reasons(look) {
+    for text in explanation::reasons(look) {
         page.paragraph(INDENT, &Piece::default(), INDENT, &text);
     }
     page.gap();
@@ -163,7 +164,7 @@ pub(crate) fn parts(found: &LookDocument) -> Parts {
         (!rows.is_empty()).then(|| (asked.address.clone(), rows))
     };
     let tables = (0..).zip(&look.addresses).filter_map(table).collect();
-    Parts { tables, notes: sentence::reasons(look), warnings: warnings(look) }
+    Parts { tables, notes: explanation::reasons(look), warnings: warnings(look) }
 }
 
 /// The survey as Markdown, to paste into an issue: the answer, the table of each address, what explains it, the warnings, when and by what.
@@ -191,7 +192,7 @@ pub fn markdown(found: &LookDocument) -> String {
         }
         text.push('\n');
     }
-    for note in sentence::reasons(look).into_iter().chain(warnings(look)) {
+    for note in explanation::reasons(look).into_iter().chain(warnings(look)) {
         let _ = writeln!(text, "- {}", escaped(&note));
     }
     let (started, version) = (moment(found.head.started), &found.head.tool.version);

@@ -1,4 +1,4 @@
-//! One change of level in a run, or a stretch at another level: as where a route moves to a longer path, and perhaps back.
+//! A change of level in a run, or stretches at another level: as where a route moves to a longer path, and perhaps back, or to and fro.
 //!
 //! The run is cut into parts of one length, each with the median of its exchanges. The stretch is the one for which these deviate least
 //! from the two medians, within and outside it. It is told where it stands out from what a run does by itself:
@@ -7,6 +7,10 @@
 //! - of the parts on either side at most one in ten is nearer to the other level, and dealt out by chance so many would stand so in less
 //!   than one of two thousand runs, all stretches counted;
 //! - neither level moves by itself, from its first half to its second, by more than a third of the distance: a ramp is no change of level.
+//!
+//! Where there is no such stretch, the parts are divided by their times, where the two sides deviate least from their medians. They are told as
+//! several stretches where the two levels differ by as much, where at most one part in ten lies about the middle between both, neither level moves
+//! by itself, and the parts in random order would go from one to the other so seldom in less than one of two thousand runs (Wald and Wolfowitz 1940).
 //!
 //! Parts, not exchanges, are counted: a closed loop makes few exchanges where each takes long.
 
@@ -54,8 +58,14 @@ pub fn change(taken: &[(u64, u64)], length: u64) -> Option<Change> {
     if values.len() < FEWEST_PARTS {
         return None;
     }
-    let told = stretch(&values)?;
-    let (outside, within) = told.levels(&values)?;
+    let told = stretch(&values).map_or_else(|| to_and_fro(&values), |stretch| vec![stretch]);
+    if told.is_empty() {
+        return None;
+    }
+    let is_at = |place: usize| told.iter().any(|stretch| (stretch.from..stretch.to).contains(&place));
+    let (within, outside): (Vec<usize>, Vec<usize>) = (0..values.len()).partition(|place| is_at(*place));
+    let level = |of: &[usize]| median(&of.iter().map(|place| values[*place]).collect::<Vec<_>>());
+    let (outside, within) = level(&outside).zip(level(&within))?;
     let middle = f64::midpoint(outside, within).exp();
     // The instant at which the fewest exchanges around it are on the wrong side.
     let edge = |part: usize, rises: bool| {
@@ -77,9 +87,13 @@ pub fn change(taken: &[(u64, u64)], length: u64) -> Option<Change> {
         Nanos(best.1)
     };
     let rises = within > outside;
-    let (from_ns, to_ns) = (edge(told.from, rises), (told.to < values.len()).then(|| edge(told.to, !rises)));
+    let edges: Vec<(Nanos, Option<Nanos>)> = told
+        .iter()
+        .map(|stretch| (edge(stretch.from, rises), (stretch.to < values.len()).then(|| edge(stretch.to, !rises))))
+        .collect();
+    let (from_ns, to_ns) = edges[0];
     // Each exchange counts once, as in the median of the whole run.
-    let is_within = |at: u64| at >= from_ns.0 && to_ns.is_none_or(|to| at < to.0);
+    let is_within = |at: u64| edges.iter().any(|(from, to)| at >= from.0 && to.is_none_or(|to| at < to.0));
     let median_of = |side: bool| {
         let times = taken.iter().filter(|(at, _)| is_within(*at) == side).map(|(_, time)| *time as f64);
         median(&times.collect::<Vec<_>>())
@@ -87,7 +101,8 @@ pub fn change(taken: &[(u64, u64)], length: u64) -> Option<Change> {
     let (before, within) = median_of(false).zip(median_of(true))?;
     let apart = (before - within).abs() >= APART && (before / within).ln().abs() >= RATIO.ln();
     let nanos = |time: f64| Nanos(time.round() as u64);
-    apart.then(|| Change { from_ns, to_ns, before_ns: nanos(before), within_ns: nanos(within), of_firsts: false })
+    let (before_ns, within_ns) = (nanos(before), nanos(within));
+    apart.then_some(Change { from_ns, to_ns, stretches: told.len() as u32, before_ns, within_ns, of_firsts: false })
 }
 
 /// Parts from one place up to another, against all others.
@@ -163,8 +178,70 @@ fn stretch(values: &[f64]) -> Option<Stretch> {
     best(to_the_end).or_else(|| best(inner()))
 }
 
+/// The stretches at the level that the first part has not, of a run that goes back and forth between two; none where it does not.
+fn to_and_fro(values: &[f64]) -> Vec<Stretch> {
+    let Some((low, high)) = two_levels(values) else { return Vec::new() };
+    let middle = f64::midpoint(low, high);
+    let is_high = |value: f64| value > middle;
+    let (above, below): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| is_high(**value));
+    let between = values.iter().filter(|value| (*value - middle).abs() < (high - low) / 6.0).count() as f64;
+    let stays = |side: &[f64]| {
+        let (first, second) = side.split_at(side.len() / 2);
+        median(first).zip(median(second)).is_none_or(|(one, two)| (one - two).abs() <= MOVES * (high - low))
+    };
+    let (mut from, mut stretches) = (0, Vec::new());
+    for run in values.chunk_by(|one, next| is_high(*one) == is_high(*next)) {
+        if is_high(run[0]) != is_high(values[0]) {
+            stretches.push(Stretch { from, to: from + run.len() });
+        }
+        from += run.len();
+    }
+    let runs = values.chunk_by(|one, next| is_high(*one) == is_high(*next)).count();
+    let is_told = stretches.len() > 1
+        && high - low >= RATIO.ln()
+        && high.exp() - low.exp() >= APART
+        && between <= STRAYS * values.len() as f64
+        && stays(&above)
+        && stays(&below)
+        && seldom(above.len() as u64, below.len() as u64, runs as u64) <= CHANCE;
+    if is_told { stretches } else { Vec::new() }
+}
+
+/// The medians of the low and of the high values, divided where they deviate least from these.
+fn two_levels(values: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let halves = |at: usize| {
+        let (low, high) = sorted.split_at(at);
+        let levels = median(low).zip(median(high))?;
+        let of = |side: &[f64], level: f64| side.iter().map(|value| (value - level).abs()).sum::<f64>();
+        Some((of(low, levels.0) + of(high, levels.1), levels))
+    };
+    let divided = (SIDE..=sorted.len() - SIDE).filter_map(halves);
+    divided.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, levels)| levels)
+}
+
+/// The share of all orders of so many of two kinds that have so few runs of one kind, or fewer.
+fn seldom(one: u64, other: u64, runs: u64) -> f64 {
+    let all = ln_binomial(one + other, one);
+    let ways = |of_one: u64, of_other: u64| {
+        if of_one == 0 || of_other == 0 || of_one > one || of_other > other {
+            return 0.0;
+        }
+        (ln_binomial(one - 1, of_one - 1) + ln_binomial(other - 1, of_other - 1) - all).exp()
+    };
+    // As many runs of each kind, begun by either, or one more of one of them.
+    let of = |runs: u64| {
+        let half = runs / 2;
+        if runs.is_multiple_of(2) { 2.0 * ways(half, half) } else { ways(half, half + 1) + ways(half + 1, half) }
+    };
+    (2..=runs).map(of).sum()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::ops::RangeInclusive;
+
     use fastrand::Rng;
     use test_case::test_case;
 
@@ -210,6 +287,40 @@ mod tests {
         let back = found.to_ns.expect("and back");
         assert!(found.from_ns.0.abs_diff(2 * SECOND) < SECOND / 10 && back.0.abs_diff(5 * SECOND) < SECOND / 10);
         assert!(found.within_ns > found.before_ns);
+    }
+
+    #[test_case(1.5, 4..=4; "of some seconds each")]
+    #[test_case(0.6, 10..=10; "shorter ones")]
+    fn a_path_that_moves_to_and_fro_is_told_with_its_moves(each: f64, stretches: RangeInclusive<u32>) {
+        for seed in 0..20 {
+            let is_long = |now: u64| (now as f64 / (each * SECOND as f64)) as u64 % 2 == 1;
+            let taken = closed(&mut Rng::with_seed(seed), 12 * SECOND, 4_000, |now| {
+                if is_long(now) { 900_000.0 } else { 300_000.0 }
+            });
+            let found = change(&taken, 12 * SECOND).expect("two levels");
+            let near = |at: Nanos, seconds: f64| (at.0 as f64 - seconds * SECOND as f64).abs() < SECOND as f64 / 10.0;
+            assert!(near(found.from_ns, each) && found.to_ns.is_some_and(|to| near(to, 2.0 * each)), "{found:?}");
+            assert!(stretches.contains(&found.stretches), "{found:?}");
+            assert!((300_000..500_000).contains(&found.before_ns.0) && found.within_ns.0 > 900_000, "{found:?}");
+        }
+    }
+
+    /// A path that swings has times everywhere between both ends.
+    #[test]
+    fn a_swing_is_no_change_of_level() {
+        let taken = closed(&mut Rng::with_seed(1), 12 * SECOND, 4_000, |now| {
+            600_000.0 - 300_000.0 * (now as f64 / SECOND as f64 * 2.0).cos()
+        });
+        assert_eq!(change(&taken, 12 * SECOND), None);
+    }
+
+    /// All orders of few.
+    #[test_case(2, 2, 2, 2.0 / 6.0; "two and two")]
+    #[test_case(2, 2, 4, 1.0; "any number of runs")]
+    #[test_case(1, 3, 2, 0.5; "one of four")]
+    #[test_case(3, 3, 3, 6.0 / 20.0; "an odd number")]
+    fn orders_with_few_runs_are_counted(one: u64, other: u64, runs: u64, expected: f64) {
+        assert!((seldom(one, other, runs) - expected).abs() < 1e-9, "{}", seldom(one, other, runs));
     }
 
     #[test]

@@ -99,7 +99,57 @@ pub fn groups(
             _ => settled.push(set),
         }
     }
-    Groups { groups: told(rounds, settled), least_ns }
+    Groups { groups: told(rounds, joined(rounds, placed(rounds, settled), least_ns)), least_ns }
+}
+
+/// The flows of `sets` by the nearest of the sets' centres, which are the medians of their flows, from the quickest to the slowest; a set that all
+/// flows leave is left out. A cut in two may fall through flows that lie half way between both its parts, and the next cut of a part is too unsure of
+/// one flow to bring it back: the cuts tell how many sets there are, and the distances whose each flow is.
+fn placed(rounds: &[Round], sets: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    let middles: Vec<Option<f64>> = rounds.iter().map(|round| median_of(round, &sets.concat())).collect();
+    let beyond = |flow: u32| {
+        let of_round = |(round, middle): (&Round, &Option<f64>)| Some(at(round, flow)? - (*middle)?);
+        median(&rounds.iter().zip(&middles).filter_map(of_round).collect::<Vec<_>>())
+    };
+    let mut flows: Vec<(f64, u32)> = sets.concat().into_iter().filter_map(|flow| Some((beyond(flow)?, flow))).collect();
+    flows.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let of_set = |set: &Vec<u32>| median(&set.iter().filter_map(|flow| beyond(*flow)).collect::<Vec<_>>());
+    let mut centres: Vec<f64> = sets.iter().filter_map(of_set).collect();
+    centres.sort_by(f64::total_cmp);
+    // Each step brings flows nearer to their centres, so it ends; the bound is for times that are equal but for rounding.
+    for _ in 0..flows.len() {
+        let nearer = by_nearest(&flows, &centres);
+        let moved: Vec<f64> =
+            nearer.iter().filter_map(|set| median(&set.iter().map(|(time, _)| *time).collect::<Vec<_>>())).collect();
+        if moved == centres {
+            break;
+        }
+        centres = moved;
+    }
+    let names = |set: Vec<(f64, u32)>| set.into_iter().map(|(_, flow)| flow).collect();
+    by_nearest(&flows, &centres).into_iter().map(names).collect()
+}
+
+/// The flows, which ascend by their first number, by the nearest of `centres`, which ascend too; those without any are left out.
+fn by_nearest(flows: &[(f64, u32)], centres: &[f64]) -> Vec<Vec<(f64, u32)>> {
+    let nearest = |time: f64| centres.windows(2).filter(|two| time - two[0] > two[1] - time).count();
+    flows.chunk_by(|one, next| nearest(one.0) == nearest(next.0)).map(<[_]>::to_vec).collect()
+}
+
+/// The sets, which ascend by their times, where each that is not above the one before by `least_ns` for certain is joined to it: two cuts may part
+/// neighbours that no cut has compared.
+fn joined(rounds: &[Round], sets: Vec<Vec<u32>>, least_ns: f64) -> Vec<Vec<u32>> {
+    let mut joined: Vec<Vec<u32>> = Vec::new();
+    for set in sets {
+        let is_apart = |last: &Vec<u32>| {
+            centre(&differences(rounds, last, &set)).and_then(|by| by.low).is_some_and(|low| low >= least_ns)
+        };
+        match joined.last_mut() {
+            Some(last) if !is_apart(last) => last.extend(set),
+            _ => joined.push(set),
+        }
+    }
+    joined
 }
 
 /// Flows that take another place among the others before a quarter, a half or three quarters of `rounds` than after it, by `least_ns` at least: as

@@ -158,7 +158,8 @@ fn waits_needed(kind: &str, outcome: &Outcome, drift: Option<i64>) -> Option<f64
             let change = outcome.change?;
             let size = Nanos(change.within_ns.0.abs_diff(change.before_ns.0));
             let to = change.to_ns.map_or(length, |to| to.0);
-            let within = to.saturating_sub(change.from_ns.0) as f64 / length as f64;
+            let once = to.saturating_sub(change.from_ns.0) as f64 / length as f64;
+            let within = once * f64::from(change.stretches);
             let longer = if change.within_ns > change.before_ns { within } else { 1.0 - within };
             wait_for(size, longer.clamp(0.0, 1.0), gap)
         }

@@ -3,7 +3,7 @@
 use logbook::record::{Question, Record};
 use measure::method::{Carrier, Exchange, LoopKind, Method, Schedule, Traffic};
 use measure::outcome::Outcome;
-use measure::outcome::flows::{Between, FlowGroup, Flows};
+use measure::outcome::flows::{Between, FlowGroup, Flows, OfFlow};
 use measure::unit::{Nanos, grouped};
 
 use crate::layout::{INDENT, Page, Piece, Tone};
@@ -59,11 +59,12 @@ fn groups(page: &mut Page, flows: &Flows, record: &Record) {
         members(page, "moved", &flows.moved, record);
     }
     if !flows.losing.is_empty() {
-        let [label, what] = if only_refused(record) { ["refused", "are refused"] } else { ["loss", "lose"] };
+        let [label, what, which] =
+            if only_refused(record) { ["refused", "are refused", "refused"] } else { ["loss", "lose", "losing"] };
         let (count, of) = (flows.losing.len(), flows.each.len());
         let text = format!("{count} of {of} connections {what} more than the others");
         page.paragraph(INDENT, &Piece::new(label, Tone::Alarm), LABEL, &text);
-        members(page, "losing", &flows.losing, record);
+        members(page, which, &flows.losing, record);
     }
 }
 
@@ -132,14 +133,17 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
         None if !flows.moved.is_empty() => "their times changed during the run, so no groups are shown".to_owned(),
         None if record.method.spread.threads > 1 => "on several threads, so not compared".to_owned(),
         None => too_few(flows, record),
-        Some(groups) if groups.len() > 1 => {
+        Some(groups) if groups.len() > 1 && groups.iter().all(|group| are_alike(flows, &group.flows)) => {
             format!("{} groups, within each no difference of {least} or more shown", groups.len())
         }
-        Some(_) if are_alike(flows) => format!("no difference of {least} or more between them shown"),
+        Some(groups) if groups.len() > 1 => {
+            format!("{} groups at least; whether those of one group differ was not established", groups.len())
+        }
+        Some(groups) if groups.iter().all(|group| are_alike(flows, &group.flows)) => format!("no difference of {least} or more between them shown"),
         // Groups as far apart as these have more noise than difference, or too few values.
         Some(_) => "whether they differ was not established".to_owned(),
     };
-    let range = medians(flows);
+    let range = medians(flows.each.iter());
     let range = range.map_or_else(String::new, |(low, high)| format!("; p50 of each {low:#} to {high:#}"));
     let silent = flows.each.iter().filter(|each| each.scheduled > 0 && each.answered == 0).count();
     let fate = if only_refused(record) { "were refused" } else { "had no answer in time" };
@@ -162,14 +166,15 @@ fn too_few(flows: &Flows, record: &Record) -> String {
 }
 
 /// The least and the largest median of a connection.
-fn medians(flows: &Flows) -> Option<(Nanos, Nanos)> {
-    let medians = || flows.each.iter().filter_map(|each| each.p50_ns);
-    medians().min().zip(medians().max())
+fn medians<'a>(of: impl Iterator<Item = &'a OfFlow> + Clone) -> Option<(Nanos, Nanos)> {
+    let medians = of.filter_map(|each| each.p50_ns);
+    medians.clone().min().zip(medians.max())
 }
 
-/// True where no two medians lie farther apart than what is told as a difference.
-fn are_alike(flows: &Flows) -> bool {
-    medians(flows).is_some_and(|(low, high)| (high.0 - low.0) as f64 <= flows.least_ns)
+/// True where no two medians of these connections lie farther apart than what is told as a difference.
+fn are_alike(flows: &Flows, of: &[u32]) -> bool {
+    let of = of.iter().filter_map(|flow| flows.each.get(*flow as usize));
+    medians(of).is_some_and(|(low, high)| (high.0 - low.0) as f64 <= flows.least_ns)
 }
 
 /// The letter of a group.
@@ -259,6 +264,16 @@ mod tests {
             socket.flow_label = Some(7);
         }
         assert_eq!(label(&record), None, "all are kept");
+    }
+
+    #[test]
+    fn connections_of_one_group_whose_times_lie_apart_are_not_told_to_be_alike() {
+        let record = crate::fixture::grouped();
+        let mut flows = record.outcome.as_ref().unwrap().flows.clone().unwrap();
+        assert!(summary(&flows, &record).contains("2 groups, within each no difference of 2 µs or more shown"));
+        flows.each[2].p50_ns = Some(Nanos(16_000));
+        let told = summary(&flows, &record);
+        assert!(told.contains("2 groups at least; whether those of one group differ was not established"), "{told}");
     }
 
     #[test]

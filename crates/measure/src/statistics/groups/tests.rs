@@ -216,3 +216,41 @@ fn flows_that_move_to_the_path_of_most_are_told_too() {
     assert!(found.iter().all(|flow| (14..39).contains(flow) || *flow >= 50), "none that stays: {found:?}");
     assert!(found.len() >= 37, "{} of 39: one whose times scatter may be missed", found.len());
 }
+
+/// A first cut in two may fall through the middle one of several groups, whose flows lie half way between both parts.
+#[test]
+fn groups_of_unlike_sizes_are_found_with_every_flow_in_its_own() {
+    let mut rng = Rng::with_seed(13);
+    let levels: Vec<f64> = (0..8).map(|level| f64::from(level) * 20_000.0).collect();
+    let exact = (0..20).filter(|seed| {
+        let mut shifts = levels.clone();
+        shifts.extend((levels.len()..64).map(|_| levels[rng.usize(..levels.len())]));
+        is_exact(&groups(&world(&mut rng, &shifts, 46), LEAST, *seed), &shifts)
+    });
+    let exact = exact.count();
+    assert!(exact >= 19, "{exact} of 20");
+}
+
+/// Rounds without noise.
+fn still(times: &[f64]) -> Vec<Round> {
+    vec![times.iter().map(|time| Some(*time)).collect(); 20]
+}
+
+#[test_case(&[&[0, 1, 3], &[2, 4, 5]], &[&[0, 1, 2], &[3, 4, 5]]; "two that changed places")]
+#[test_case(&[&[3, 4, 5], &[0, 1, 2]], &[&[0, 1, 2], &[3, 4, 5]]; "sets in any order")]
+#[test_case(&[&[0, 1, 2, 3, 4, 5]], &[&[0, 1, 2, 3, 4, 5]]; "one set")]
+#[test_case(&[], &[]; "none")]
+fn flows_are_placed_by_the_nearest_centre(sets: &[&[u32]], expected: &[&[u32]]) {
+    let rounds = still(&[100.0, 101.0, 102.0, 200.0, 201.0, 202.0]);
+    let placed = placed(&rounds, sets.iter().map(|set| set.to_vec()).collect());
+    assert_eq!(placed, expected.iter().map(|set| set.to_vec()).collect::<Vec<_>>());
+}
+
+#[test_case(100.0, &[&[0, 1, 2], &[3]]; "that differ enough")]
+#[test_case(102.0, &[&[0, 1, 2, 3]]; "that do not")]
+fn neighbours_are_joined_where_they_do_not_differ_enough(last: f64, expected: &[&[u32]]) {
+    let rounds = still(&[50.0, 50.0, 51.0, last]);
+    let least_ns = if last > 101.0 { 60.0 } else { 40.0 };
+    let joined = joined(&rounds, vec![vec![0, 1], vec![2], vec![3]], least_ns);
+    assert_eq!(joined, expected.iter().map(|set| set.to_vec()).collect::<Vec<_>>());
+}

@@ -396,6 +396,7 @@ fn a_busy_host_is_named_as_a_cause_only_of_what_it_waited_enough_for(micros: u64
     outcome.change = Some(Change {
         from_ns: Nanos::secs(5),
         to_ns: None,
+        stretches: 1,
         before_ns: levels.0,
         within_ns: levels.1,
         of_firsts: false,

@@ -233,6 +233,9 @@ fn read_otherwise(warning: &Warning, command: Command) -> &'static str {
         (Warning::Changed { change }, _) if change.of_firsts => {
             "look for a box that sets up each flow by its first packet (a firewall, a flow table), or for load that ended at that time; repeat"
         }
+        (Warning::Changed { change }, _) if change.stretches > 1 => {
+            "look for a route that moves back and forth, or for load that comes and goes"
+        }
         (Warning::Changed { .. }, _) => "look for a route change, or for load that began at that time; repeat",
         (Warning::OneStreamOneCpu { .. }, _) => "try --streams 1,2,4, and --cores",
         _ => "compare median and tail separately",

@@ -222,10 +222,12 @@ fn reading() -> Part {
     let detour = Change {
         from_ns: Nanos::millis(2_210),
         to_ns: None,
+        stretches: 1,
         before_ns: Nanos(20_100),
         within_ns: Nanos::micros(2_120),
         of_firsts: false,
     };
+    let to_and_fro = Change { to_ns: Some(Nanos::millis(4_180)), stretches: 3, ..detour };
     let start = Warning::StartIncluded { steady_after_ns: Nanos::secs(2), share: 0.12 };
     let credits =
         RateChange { at_ns: Nanos::secs(4), before_bytes_per_s: 12_100_000.0, after_bytes_per_s: 1_240_000.0 };
@@ -238,6 +240,7 @@ fn reading() -> Part {
         (Warning::Stalled { stalls, answered: 10_458 }, &[Rtt]),
         (Warning::Rhythm { lag: 5, period_ns: Nanos::millis(1), correlation: 0.79 }, &[Rtt, Load, Syn]),
         (Warning::Changed { change: detour }, EXCHANGES),
+        (Warning::Changed { change: to_and_fro }, EXCHANGES),
         (Warning::Periodic { periodic: each_second, closed: true }, &[Rtt]),
         (Warning::Periodic { periodic: each_second, closed: false }, &[Load, Replay]),
         (Warning::OneStreamOneCpu { end: "the peer's".to_owned(), cpus: 16 }, &[Throughput]),

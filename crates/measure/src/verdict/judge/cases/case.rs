@@ -62,7 +62,8 @@ pub(super) fn dark() -> Dark {
 /// A tenth of each second.
 pub(super) fn detour() -> Change {
     let (from_ns, to_ns) = (Nanos::secs(2), Some(Nanos::secs(3)));
-    Change { from_ns, to_ns, before_ns: Nanos::micros(20), within_ns: Nanos::millis(2), of_firsts: false }
+    let (before_ns, within_ns) = (Nanos::micros(20), Nanos::millis(2));
+    Change { from_ns, to_ns, stretches: 1, before_ns, within_ns, of_firsts: false }
 }
 
 pub(super) fn half_stalled() -> Stalls {
