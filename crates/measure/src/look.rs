@@ -363,6 +363,12 @@ impl Judgement {
 }
 
 impl Look {
+    /// Rows over TCP, a count: of each a segment may be on its way at the same time.
+    pub fn tcp_rows(&self) -> u64 {
+        let is_tcp = |leg: &&Leg| matches!(leg.carrier, Carrier::Tcp | Carrier::TcpConnect | Carrier::TcpSyn);
+        self.legs.iter().filter(is_tcp).count() as u64
+    }
+
     /// The share of the time for which a host has to wait to bring this finding about, where its size is known.
     pub fn waits_needed(&self, kind: &str) -> Option<f64> {
         match kind {

@@ -74,6 +74,17 @@ impl Method {
         }
     }
 
+    /// Exchanges of one thread that wait for their replies at the same time, a count, at least 1; of an open loop one for each connection.
+    pub fn waiting_per_thread(&self) -> u64 {
+        let window = match self.traffic.window() {
+            Window::Closed(n) | Window::Volley(n) => u64::from(n),
+            Window::Open { .. } => 1,
+        };
+        let spread = &self.spread;
+        let connections = if spread.in_turn { 1 } else { u64::from(spread.connections.max(1)) };
+        (window * connections).div_ceil(u64::from(spread.threads.max(1))).max(1)
+    }
+
     /// Returns true where connections take turns of a burst each, so that together they offer the schedule's rate. Otherwise each
     /// has its own bursts.
     pub fn shares_bursts(&self) -> bool {

@@ -127,7 +127,7 @@ fn exchanges(record: &Record, outcome: &Outcome) -> String {
     }
     if counts.messages_sent() == 0 && counts.unsent() == 0 {
         let what = if gone_in_warm_up(record) {
-            "Nothing was measured, the peer went away in the warm-up"
+            "Nothing was measured, the connection ended in the warm-up"
         } else {
             "Nothing was sent"
         };
@@ -547,7 +547,7 @@ mod tests {
         record.ended = Ended::PeerLost { reason: "connection reset by peer".to_owned() };
         record.outcome.as_mut().unwrap().counts = Counts::default();
         let text = of(&record);
-        assert!(text.starts_with("Nothing was measured, the peer went away in the warm-up: TCP to"), "{text}");
+        assert!(text.starts_with("Nothing was measured, the connection ended in the warm-up: TCP to"), "{text}");
         assert!(!text.contains("broke off after"), "{text}");
         record.outcome.as_mut().unwrap().first_ns = None;
         assert!(of(&record).starts_with("Nothing was sent: TCP to"), "{}", of(&record));

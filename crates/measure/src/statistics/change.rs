@@ -290,13 +290,19 @@ mod tests {
     }
 
     #[test_case(1.5, 4..=4; "of some seconds each")]
-    #[test_case(0.6, 10..=10; "shorter ones")]
+    #[test_case(1.2, 5..=5; "shorter ones")]
     fn a_path_that_moves_to_and_fro_is_told_with_its_moves(each: f64, stretches: RangeInclusive<u32>) {
         for seed in 0..20 {
             let is_long = |now: u64| (now as f64 / (each * SECOND as f64)) as u64 % 2 == 1;
-            let taken = closed(&mut Rng::with_seed(seed), 12 * SECOND, 4_000, |now| {
-                if is_long(now) { 900_000.0 } else { 300_000.0 }
-            });
+            let taken =
+                closed(
+                    &mut Rng::with_seed(seed),
+                    12 * SECOND,
+                    4_000,
+                    |now| {
+                        if is_long(now) { 900_000.0 } else { 300_000.0 }
+                    },
+                );
             let found = change(&taken, 12 * SECOND).expect("two levels");
             let near = |at: Nanos, seconds: f64| (at.0 as f64 - seconds * SECOND as f64).abs() < SECOND as f64 / 10.0;
             assert!(near(found.from_ns, each) && found.to_ns.is_some_and(|to| near(to, 2.0 * each)), "{found:?}");

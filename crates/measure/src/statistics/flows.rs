@@ -159,18 +159,27 @@ fn losing(counts: &[FlowCounts], periods: u64, seed: u64) -> Vec<u32> {
     if is_uneven(&lost, &sent, seed) { above_cut(&lost, &sent) } else { Vec::new() }
 }
 
-/// Fewest requests of connections that are shut out, all together: chance does not deal so many to them alone.
+/// Fewest requests of connections that are shut out, all together.
 const SHUT_OUT: u64 = 6;
+/// Probability, at most, that chance deals what is lost to some connections whole.
+const DEALT_WHOLE: f64 = 0.001;
 
 /// The connections of which nothing was answered, where every request of all others was. Refusals come one after the other, and so show nothing as
-/// [`events`]; this they do show.
+/// [`events`]; this they do show, as does a wait for each loss that leaves few requests for a connection.
 fn shut_out(counts: &[FlowCounts]) -> Vec<u32> {
     let asked = || counts.iter().filter(|of| of.scheduled > 0);
     let out: Vec<&FlowCounts> = asked().filter(|of| of.answered == 0).collect();
     let is_alone = asked().all(|of| of.answered == 0 || of.answered == of.scheduled);
     let missed: u64 = out.iter().map(|of| of.scheduled).sum();
     let all = asked().count();
-    let is = is_alone && 2 * out.len() <= all && missed >= SHUT_OUT && out.iter().all(|of| of.scheduled > 1);
+    let sent: u64 = asked().map(|of| of.scheduled).sum();
+    let share = missed as f64 / sent.max(1) as f64;
+    let whole = |of: &FlowCounts| {
+        let n = i32::try_from(of.scheduled).unwrap_or(i32::MAX);
+        share.powi(n) + (1.0 - share).powi(n)
+    };
+    let by_chance: f64 = asked().map(whole).product();
+    let is = is_alone && 2 * out.len() <= all && missed >= SHUT_OUT && by_chance <= DEALT_WHOLE;
     if is { out.iter().map(|of| of.flow).collect() } else { Vec::new() }
 }
 
@@ -390,6 +399,8 @@ mod tests {
     #[test_case(&[(5, 0), (5, 5), (4, 0), (5, 0)], &[]; "most of them: the others are the exception")]
     #[test_case(&[(2, 0), (5, 5), (4, 4), (2, 0)], &[]; "so few are chance")]
     #[test_case(&[(5, 5), (5, 5), (0, 0)], &[]; "one that was not asked")]
+    #[test_case(&[[(2, 0), (2, 2), (2, 2), (2, 2)]; 4].concat(), &[0, 4, 8, 12]; "two requests of each of many")]
+    #[test_case(&[[(1, 0), (1, 1), (1, 1), (1, 1)]; 8].concat(), &[]; "one request of each shows nothing")]
     fn connections_that_get_nothing_while_all_others_do_are_shut_out(asked: &[(u64, u64)], out: &[u32]) {
         let counts: Vec<FlowCounts> = (0..)
             .zip(asked)

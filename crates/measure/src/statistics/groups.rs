@@ -99,19 +99,20 @@ pub fn groups(
             _ => settled.push(set),
         }
     }
-    Groups { groups: told(rounds, joined(rounds, placed(rounds, settled), least_ns)), least_ns }
+    Groups { groups: told(rounds, joined(rounds, placed(rounds, &settled), least_ns)), least_ns }
 }
 
 /// The flows of `sets` by the nearest of the sets' centres, which are the medians of their flows, from the quickest to the slowest; a set that all
 /// flows leave is left out. A cut in two may fall through flows that lie half way between both its parts, and the next cut of a part is too unsure of
 /// one flow to bring it back: the cuts tell how many sets there are, and the distances whose each flow is.
-fn placed(rounds: &[Round], sets: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
-    let middles: Vec<Option<f64>> = rounds.iter().map(|round| median_of(round, &sets.concat())).collect();
+fn placed(rounds: &[Round], sets: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let all = sets.concat();
+    let middles: Vec<Option<f64>> = rounds.iter().map(|round| median_of(round, &all)).collect();
     let beyond = |flow: u32| {
         let of_round = |(round, middle): (&Round, &Option<f64>)| Some(at(round, flow)? - (*middle)?);
         median(&rounds.iter().zip(&middles).filter_map(of_round).collect::<Vec<_>>())
     };
-    let mut flows: Vec<(f64, u32)> = sets.concat().into_iter().filter_map(|flow| Some((beyond(flow)?, flow))).collect();
+    let mut flows: Vec<(f64, u32)> = all.into_iter().filter_map(|flow| Some((beyond(flow)?, flow))).collect();
     flows.sort_by(|one, other| one.0.total_cmp(&other.0));
     let of_set = |set: &Vec<u32>| median(&set.iter().filter_map(|flow| beyond(*flow)).collect::<Vec<_>>());
     let mut centres: Vec<f64> = sets.iter().filter_map(of_set).collect();

@@ -13,6 +13,7 @@
 
 mod counted;
 
+use counted::Counted;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::outcome::periodic::Periodic;
@@ -34,6 +35,8 @@ const LEVELS: u32 = 12;
 const MOST: usize = 1_024;
 /// A distance is that of an event and one of so many behind it: others may come in between.
 const NEIGHBOURS: usize = 4;
+/// Times that the delays of a chain, together, exceed those of the one that chance explains least, from which it is told in its place.
+const OUTWEIGHS: u64 = 4;
 /// Kernels end waits at their timer's ticks: chance is no finer.
 const TICK: u64 = 4_000_000;
 
@@ -70,9 +73,14 @@ pub fn periodic(taken: &[Taken], step_ns: f64) -> Option<Periodic> {
 pub fn periodic_or_counted(taken: &[Taken], step_ns: f64, at_random: bool) -> Option<Periodic> {
     let timed = periodic(taken, step_ns);
     let Some(counted) = counted::counted(taken) else { return timed };
-    let is_timed = !at_random && !counted.is_uneven_in_time;
-    let found = timed.filter(|_| is_timed).unwrap_or(Periodic { by_requests_alone: true, ..counted.found });
-    Some(Periodic { requests: counted.found.requests, ..found })
+    Some(either(timed, &counted, at_random))
+}
+
+/// What is told where a count fits. A period in time is ruled out where the long times are uneven in it, and not by being too weak to be shown.
+fn either(timed: Option<Periodic>, counted: &Counted, at_random: bool) -> Periodic {
+    let by_requests_alone = at_random || counted.is_uneven_in_time;
+    let found = timed.filter(|_| !by_requests_alone).unwrap_or(counted.found);
+    Periodic { requests: counted.found.requests, by_requests_alone, ..found }
 }
 
 /// The period that [`periodic`] would tell of a longer run, if it went on like this. `None` also where it is told of this one.
@@ -80,7 +88,8 @@ pub fn supposed(taken: &[Taken], step_ns: f64) -> Option<Periodic> {
     likeliest(taken, step_ns).filter(|chain| (CHANCE..SUPPOSED).contains(&chain.chance)).map(|chain| chain.found)
 }
 
-/// The chain that chance explains least, all levels counted.
+/// The chain that chance explains least, all levels counted; or one that takes far more time, and that chance does not explain either: a small cycle
+/// that comes often must not hide a long stop that comes seldom.
 fn likeliest(taken: &[Taken], step_ns: f64) -> Option<Chain> {
     let longest = taken.iter().map(|taken| taken.excess).max()?;
     let end = taken.iter().map(|taken| taken.from.saturating_add(taken.took)).max()?;
@@ -94,9 +103,14 @@ fn likeliest(taken: &[Taken], step_ns: f64) -> Option<Chain> {
             levels.push(found);
         }
     }
-    let chains = levels.iter().filter_map(|events| best(events, end, step_ns));
-    let likeliest = chains.min_by(|one, other| one.chance.total_cmp(&other.chance))?;
-    Some(Chain { chance: likeliest.chance * levels.len() as f64, ..likeliest })
+    let of_level = |chain: Chain| Chain { chance: chain.chance * levels.len() as f64, ..chain };
+    let mut chains: Vec<Chain> = levels.iter().filter_map(|events| best(events, end, step_ns)).map(of_level).collect();
+    chains.sort_by(|one, other| one.chance.total_cmp(&other.chance));
+    let in_all = |chain: &Chain| chain.found.longer_ns.0.saturating_mul(chain.found.count);
+    let least = OUTWEIGHS.saturating_mul(in_all(chains.first()?));
+    let outweighs = |chain: &Chain| chain.chance < CHANCE && in_all(chain) >= least;
+    let place = chains.iter().position(outweighs).unwrap_or(0);
+    Some(chains.swap_remove(place))
 }
 
 /// A stretch of long times.

@@ -1,9 +1,9 @@
 //! Time in which the receiver of a stream got nothing, or next to nothing: whole intervals with less than a tenth of what others bring, where
-//! each brings many calls' worth otherwise. A stream that begins slowly is not silent.
+//! each brings many calls' worth otherwise. A stream that begins slowly is not silent, nor is one of an even low rate.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Interval, Stream, merged};
+use super::{Carried, Interval, Stream, merged};
 use crate::unit::{Bytes, Nanos};
 
 /// Whole intervals in which the receiver of all streams together got nothing, or next to nothing.
@@ -22,7 +22,7 @@ pub struct Silence {
     pub longest_from_ns: Nanos,
     /// Its end, likewise.
     pub longest_to_ns: Nanos,
-    /// True where the last of the intervals is one of them.
+    /// True where the last of the intervals is one of them, and what is left behind it, which then counts too, brought as little.
     pub to_the_end: bool,
 }
 
@@ -32,6 +32,11 @@ const CALLS: u64 = 10;
 /// Ratio of what other intervals bring, by their median, to what one brings that is silent, at least.
 const NEXT_TO_NOTHING: u64 = 10;
 
+/// Intervals in a row from which a little of each may be a low rate.
+const LOW: usize = 2;
+/// Calls of each of them, at least: fewer slip through where nothing else does.
+const LOW_CALLS: u64 = 3;
+
 /// Returns the silence of `receivers` within the first `elapsed` of their streams; `None` where none was, or where intervals bring too
 /// little to tell.
 pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
@@ -40,28 +45,62 @@ pub fn silence(receivers: &[Stream], elapsed: Nanos) -> Option<Silence> {
         whole.iter().map(|interval| interval.carried.bytes.0).filter(|bytes| *bytes > 0).collect();
     brought.sort_unstable();
     let usual = brought.get(brought.len() / 2).copied()?;
-    let is_silent = |interval: &Interval| interval.carried.bytes.0.saturating_mul(NEXT_TO_NOTHING) < usual;
+    let usual_length = u128::from(whole[0].length_ns.0);
+    let is_little = |interval: &Interval| {
+        let bytes = u128::from(interval.carried.bytes.0) * u128::from(NEXT_TO_NOTHING);
+        bytes.saturating_mul(usual_length) < u128::from(usual) * u128::from(interval.length_ns.0)
+    };
     let begun = &whole[beginning(&whole)..];
     let (with, calls) = begun
         .iter()
-        .filter(|interval| !is_silent(interval))
+        .filter(|interval| !is_little(interval))
         .fold((0_u64, 0_u64), |(with, calls), interval| (with + 1, calls.saturating_add(interval.carried.calls)));
     if calls < with.max(1) * CALLS {
         return None;
     }
-    let length = |part: &[Interval]| part.iter().fold(0_u64, |sum, interval| sum.saturating_add(interval.length_ns.0));
-    let spells = || begun.chunk_by(|one, next| is_silent(one) == is_silent(next)).filter(|part| is_silent(&part[0]));
-    let longest = spells().max_by_key(|part| length(part))?;
-    let total = spells().map(length).fold(0, u64::saturating_add);
+    let spells = begun.chunk_by(|one, next| is_little(one) == is_little(next));
+    // The rate may have changed in the middle of the first.
+    let spells = spells.filter(|part| is_little(&part[0]) && !is_even(part) && !is_even(&part[1..]));
+    let mut spells: Vec<Interval> =
+        spells.filter_map(|part| part.iter().copied().reduce(|one, next| one.then(&next))).collect();
+    let mut all = whole.iter().fold(0_u64, |sum, interval| sum.saturating_add(interval.length_ns.0));
+    // One lasts to the end where what is left behind the last interval brings as little.
+    let rest = rest(receivers, &whole, elapsed);
+    let is_last = spells.last().map(end) == whole.last().map(end);
+    let to_the_end = is_last && rest.as_ref().is_none_or(is_little);
+    if let (true, Some(rest), Some(last)) = (to_the_end, rest, spells.last_mut()) {
+        *last = last.then(&rest);
+        all = all.saturating_add(rest.length_ns.0);
+    }
+    let longest = spells.iter().max_by_key(|spell| spell.length_ns)?;
+    let sum = |of: fn(&Interval) -> u64| spells.iter().fold(0_u64, |sum, spell| sum.saturating_add(of(spell)));
+    let total = sum(|spell| spell.length_ns.0);
     Some(Silence {
-        times: spells().count() as u64,
+        times: spells.len() as u64,
         total_ns: Nanos(total),
-        share: total as f64 / length(&whole).max(1) as f64,
-        bytes: Bytes(spells().flatten().fold(0, |sum, interval| sum.saturating_add(interval.carried.bytes.0))),
-        longest_from_ns: longest[0].at_ns,
-        longest_to_ns: end(&longest[longest.len() - 1]),
-        to_the_end: begun.last().is_some_and(is_silent),
+        share: total as f64 / all.max(1) as f64,
+        bytes: Bytes(sum(|spell| spell.carried.bytes.0)),
+        longest_from_ns: longest.at_ns,
+        longest_to_ns: end(longest),
+        to_the_end,
     })
+}
+
+/// True of intervals that bring a little evenly: a low rate, as of a shaper, and no silence.
+fn is_even(part: &[Interval]) -> bool {
+    let brought = || part.iter().map(|interval| interval.carried.bytes.0);
+    let is_alike = brought().min().unwrap_or(0).saturating_mul(2) >= brought().max().unwrap_or(0);
+    part.len() >= LOW && is_alike && part.iter().all(|interval| interval.carried.calls >= LOW_CALLS)
+}
+
+/// What is left of the streams' time behind the `whole` intervals, as one; `None` where they are all of it.
+fn rest(receivers: &[Stream], whole: &[Interval], elapsed: Nanos) -> Option<Interval> {
+    let (from, stop) = (end(whole.last()?), Nanos(whole[0].at_ns.0.saturating_add(elapsed.0)));
+    let behind = receivers.iter().flat_map(|stream| &stream.intervals);
+    let behind = behind.filter(|interval| (from..stop).contains(&interval.at_ns));
+    let bytes = Bytes(behind.fold(0, |sum, interval| sum.saturating_add(interval.carried.bytes.0)));
+    let carried = Carried { bytes, ..Carried::default() };
+    (from < stop).then(|| Interval { at_ns: from, length_ns: Nanos(stop.0 - from.0), carried, ..Interval::default() })
 }
 
 /// The number of intervals at the start of which each brought something and the next more: over a long path TCP's slow start takes seconds, and
@@ -90,7 +129,7 @@ mod tests {
     use test_case::test_case;
 
     use super::*;
-    use crate::throughput::Carried;
+    use crate::throughput::change::change;
 
     /// A stream whose receiver made so many calls in each half second, the last of which is not whole.
     fn stream(calls: &[u64]) -> Stream {
@@ -115,6 +154,12 @@ mod tests {
     #[test_case(&[50, 4, 60, 0, 50, 50, 3], 3_500, Some((2, 1_000, 1_500, 2_000, false)); "once with a few at its end")]
     #[test_case(&[50, 5, 60, 50, 50, 50, 3], 3_500, None; "a tenth is a slow time and no silence")]
     #[test_case(&[50, 40, 0, 0, 0, 0, 0], 3_000, Some((1, 2_000, 1_000, 3_000, true)); "to the end")]
+    #[test_case(&[50, 40, 50, 0, 0, 0], 2_900, Some((1, 1_400, 1_500, 2_900, true)); "to the end of what is left behind the whole ones")]
+    #[test_case(&[50, 40, 50, 0, 0, 30], 2_900, Some((1, 1_000, 1_500, 2_500, false)); "until what is left brings much")]
+    #[test_case(&[90, 90, 90, 5, 5, 5, 5], 3_500, None; "an even low rate")]
+    #[test_case(&[90, 90, 90, 90, 8, 3, 3, 3], 4_000, None; "an even low rate that begins within an interval")]
+    #[test_case(&[90, 90, 90, 90, 8, 3, 7, 0], 4_000, Some((1, 2_000, 2_000, 4_000, true)); "uneven little")]
+    #[test_case(&[90, 90, 90, 1, 1, 1, 1], 3_500, Some((1, 2_000, 1_500, 3_500, true)); "what slips through")]
     #[test_case(&[50, 40, 50, 0, 0, 0, 0], 1_600, None; "a receiver that listens on when the stream is over")]
     #[test_case(&[1, 4, 30, 90, 95, 90, 3], 3_500, None; "a slow start")]
     #[test_case(&[1, 4, 0, 90, 95, 90, 3], 3_500, Some((1, 1_000, 500, 1_500, false)); "a slow start with a break")]
@@ -127,6 +172,13 @@ mod tests {
         expected: Option<(u64, u64, u64, u64, bool)>,
     ) {
         assert_eq!(found(&[stream(calls)], elapsed), expected);
+    }
+
+    #[test]
+    fn an_even_low_rate_is_a_change() {
+        let stream = stream(&[90, 90, 45, 4, 4, 4, 4]);
+        let change = change(&whole(&[stream], Nanos::millis(3_500))).map(|change| change.at_ns);
+        assert_eq!(change, Some(Nanos::millis(1_500)));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::net::IpAddr;
 
 use crate::answer::Class;
 use crate::environment::Environment;
-use crate::method::{Carrier, Method};
+use crate::method::{Carrier, LoopKind, Method};
 use crate::origin;
 use crate::outcome::Outcome;
 use crate::outcome::periodic::Periodic;
@@ -27,7 +27,7 @@ use crate::probes::Probes;
 use crate::throughput::Throughput;
 use crate::unit::Nanos;
 use crate::verdict::Warning;
-use crate::verdict::order::{settle, spare, spoil, wait_for};
+use crate::verdict::order::{SENT_AGAIN, settle, spare, spoil, wait_for, wait_to_send_again};
 use crate::verdict::threshold::RESETS;
 use crate::wire::finding::{Verdict, Wire};
 pub use fates::{SentAgain, retransmitted};
@@ -145,7 +145,17 @@ pub fn judge(
         Warning::NotSteady { shift_ns } => *shift_ns,
         _ => None,
     });
-    spare(&mut settled, |kind| waits_needed(kind, outcome, shift_ns));
+    let at_once = method.waiting_per_thread() * u64::from(method.spread.threads.max(1));
+    // A closed loop sends no more meanwhile.
+    let gap = match method.loop_kind() {
+        LoopKind::Closed => SENT_AGAIN,
+        LoopKind::Open => Nanos(outcome.elapsed_ns.0 / outcome.counts.scheduled.max(1)),
+    };
+    let sent_again = wait_to_send_again(&settled, at_once, gap, outcome.elapsed_ns);
+    spare(&mut settled, |kind| match kind {
+        "retransmitted" if outcome.dark.is_none() => Some(sent_again),
+        _ => waits_needed(kind, outcome, shift_ns),
+    });
     settled
 }
 
@@ -162,6 +172,11 @@ fn waits_needed(kind: &str, outcome: &Outcome, drift: Option<i64>) -> Option<f64
             let within = once * f64::from(change.stretches);
             let longer = if change.within_ns > change.before_ns { within } else { 1.0 - within };
             wait_for(size, longer.clamp(0.0, 1.0), gap)
+        }
+        // Every second request, say, takes as much longer as the slow ones are above the middle.
+        "rhythm" => {
+            let at = |q: f64| outcome.response.quantiles.iter().find(|of| of.q == q)?.value_ns;
+            wait_for(Nanos(at(0.9)?.0.saturating_sub(at(0.5)?.0)), 0.2, gap)
         }
         "not-steady" => wait_for(Nanos(drift?.unsigned_abs()), 1.0 / 3.0, gap),
         "groups" => {

@@ -163,6 +163,20 @@ pub fn wait_for(size: Nanos, part: f64, gap: Nanos) -> Option<f64> {
     (size > OF_ANY_BUSY_HOST).then(|| part / 2.0 * (size.0 as f64 / gap.0.max(1) as f64).min(1.0))
 }
 
+/// Shortest time after which TCP sends again what nobody acknowledged: Linux's `TCP_RTO_MIN`. Sooner it does so only behind later segments that came.
+pub const SENT_AGAIN: Nanos = Nanos::millis(200);
+
+/// The share of `length` for which a host has to wait so that TCP sends again as many segments as the warnings tell, `at_once` of which are on their
+/// way at the same time, and one of which leaves in each `gap`. 0 where none tells of any.
+pub fn wait_to_send_again(warnings: &[Warning], at_once: u64, gap: Nanos, length: Nanos) -> f64 {
+    let segments = warnings.iter().find_map(|warning| match warning {
+        Warning::Retransmitted { segments, .. } => Some(*segments),
+        _ => None,
+    });
+    let each = SENT_AGAIN.min(gap).0 as f64 / at_once.max(1) as f64;
+    segments.unwrap_or(0) as f64 * each / length.0.max(1) as f64
+}
+
 /// Takes from each warning of a busy host the findings for which it is known to have waited too little: `needs` says for which share of the time it
 /// has to, where that is known of a finding by its name.
 pub fn spare(warnings: &mut [Warning], needs: impl Fn(&str) -> Option<f64>) {

@@ -73,7 +73,7 @@ fn sooner(look: &Look) -> Option<String> {
     let of_handshake = of_handshake(look).filter(|finding| finding.word != Some(Word::More));
     let of_handshake = of_handshake.and_then(|finding| finding.shift).map(|shift| -shift.value_ns);
     let of_echo = rows.iter().find(|(leg, _)| leg.carrier == Carrier::Icmp).map(|(_, lead)| *lead);
-    let noticed = NOTICED.max(SKEWED * reference.sums.median().map_or(0.0, |median| median.0 as f64));
+    let noticed = BY_PATH.max(SKEWED * reference.sums.median().map_or(0.0, |median| median.0 as f64));
     let echo = of_echo.zip(of_handshake).filter(|(echo, handshake)| *echo >= noticed.max(OF_ECHO_ALONE * handshake));
     let of_program = rows.iter().filter(|(leg, _)| echo.is_none() || leg.carrier != Carrier::Icmp);
     let of_program: Vec<String> = of_program.map(|(leg, _)| name(leg)).collect();
@@ -103,7 +103,7 @@ fn of_handshake(look: &Look) -> Option<&Finding> {
 fn slow_handshakes(look: &Look) -> Option<String> {
     let reference = look.legs.get(look.judgement.believed?.leg as usize)?;
     let longer = of_handshake(look).filter(|finding| finding.word == Some(Word::More))?.shift?.low_ns?;
-    let noticed = NOTICED.max(SKEWED * reference.sums.median()?.0 as f64);
+    let noticed = BY_PATH.max(SKEWED * reference.sums.median()?.0 as f64);
     let is_told = reference.carrier == Carrier::Tcp && longer >= noticed;
     is_told.then(|| {
         "TCP connect: a new connection takes longer than a request on an open one, as where a firewall, a proxy or a route is set up for each; which \
@@ -111,6 +111,10 @@ fn slow_handshakes(look: &Look) -> Option<String> {
             .to_owned()
     })
 }
+
+/// No smaller difference is put down to what stands on the path: hosts that rest between requests wake for one protocol later than for another,
+/// and set up a connection, in as much.
+const BY_PATH: f64 = 200_000.0;
 
 /// Times a handshake's lead over the program from which an echo's is another matter.
 const OF_ECHO_ALONE: f64 = 4.0;

@@ -139,7 +139,9 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
         Some(groups) if groups.len() > 1 => {
             format!("{} groups at least; whether those of one group differ was not established", groups.len())
         }
-        Some(groups) if groups.iter().all(|group| are_alike(flows, &group.flows)) => format!("no difference of {least} or more between them shown"),
+        Some(groups) if groups.iter().all(|group| are_alike(flows, &group.flows)) => {
+            format!("no difference of {least} or more between them shown")
+        }
         // Groups as far apart as these have more noise than difference, or too few values.
         Some(_) => "whether they differ was not established".to_owned(),
     };
@@ -153,7 +155,10 @@ pub(crate) fn summary(flows: &Flows, record: &Record) -> String {
 
 /// Why connections have too few values. In a closed loop each request that is lost is waited for, and nothing is asked meanwhile.
 fn too_few(flows: &Flows, record: &Record) -> String {
-    let lost: u64 = flows.each.iter().map(|each| each.scheduled.saturating_sub(each.answered)).sum();
+    // A refusal is not waited for.
+    let missing: u64 = flows.each.iter().map(|each| each.scheduled.saturating_sub(each.answered)).sum();
+    let refused = record.outcome.as_ref().map_or(0, |outcome| outcome.counts.refused);
+    let lost = missing.saturating_sub(refused);
     let timeout = record.method.timeout_ns;
     let waits = if record.method.loop_kind() == LoopKind::Closed { timeout.0.saturating_mul(lost) } else { 0 };
     let words = "too few values of each to compare them";

@@ -47,7 +47,12 @@ pub(super) fn tell(page: &mut Page, replies: &Replies, lost: u64) {
     let renewals = (replies.renewals > 0).then(|| {
         let count = number::count(replies.renewals, "connection made anew", "connections made anew");
         let or = if replies.unread.is_some() { " or sent what is no reply" } else { "" };
-        format!("{count} because the server ended one{or}")
+        // Who sent a reset is not known; what ends otherwise is the server's end of it.
+        let ended = match &replies.down {
+            Some(down) if down.reset > 0 => "one was reset",
+            _ => "the server ended one",
+        };
+        format!("{count} because {ended}{or}")
     });
     let secured = replies.tls_ns.map(|time| format!("TLS {time}"));
     let connections: Vec<String> = if kept {

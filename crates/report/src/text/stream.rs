@@ -5,6 +5,7 @@ mod detail;
 pub(crate) use detail::name as limiter;
 
 use measure::method::Direction;
+use measure::throughput::silence::whole;
 use measure::throughput::{Carried, Interval, Throughput, per_second};
 use measure::unit::grouped;
 
@@ -55,7 +56,7 @@ fn one_way(page: &mut Page, stream: &Throughput, both: bool) {
     if page.style().verbose {
         page.gap();
         detail::streams(page, stream);
-        series(page, &stream.intervals);
+        series(page, stream);
     }
     page.gap();
 }
@@ -94,7 +95,9 @@ fn counts(stream: &Throughput) -> Vec<String> {
 
 /// The slowest and the fastest of the whole intervals; the last one is short and left out.
 fn evenness(stream: &Throughput) -> Vec<String> {
-    let whole = stream.intervals.split_last().map_or(&[] as &[Interval], |(_, whole)| whole);
+    let received = received(stream);
+    let own = || stream.intervals.split_last().map_or(&[] as &[Interval], |(_, whole)| whole);
+    let whole = received.as_deref().unwrap_or_else(own);
     let rates: Vec<f64> =
         whole.iter().filter_map(|interval| per_second(interval.carried.bytes, interval.length_ns)).collect();
     if rates.len() < SEVERAL {
@@ -106,10 +109,26 @@ fn evenness(stream: &Throughput) -> Vec<String> {
     rates.into_iter().filter_map(|(name, rate)| Some(format!("{name} {}", rate?))).collect()
 }
 
+/// The whole intervals of the peer that receives datagrams: what our end handed over may be lost. `None` where there are none, or it told nothing.
+fn received(stream: &Throughput) -> Option<Vec<Interval>> {
+    let found = stream.detail.as_ref().filter(|found| found.datagrams.is_some())?;
+    let received = whole(&found.theirs, stream.elapsed_ns);
+    Some(received).filter(|received| stream.direction == Direction::Send && !received.is_empty())
+}
+
 /// Each interval, up to as many as a person looks through.
-fn series(page: &mut Page, intervals: &[Interval]) {
+fn series(page: &mut Page, stream: &Throughput) {
     const SHOWN: usize = 60;
-    let head = ["from", "for", "carried", "rate"].map(|text| Piece::new(text, Tone::Faint));
+    let received = received(stream);
+    let what = if received.is_some() {
+        "received"
+    } else if stream.direction == Direction::Send && stream.received_bytes_per_s.is_none() {
+        "sent"
+    } else {
+        "carried"
+    };
+    let intervals = received.as_deref().unwrap_or(&stream.intervals);
+    let head = ["from", "for", what, "rate"].map(|text| Piece::new(text, Tone::Faint));
     let mut rows = vec![head.to_vec()];
     for interval in intervals.iter().take(SHOWN) {
         let rate = per_second(interval.carried.bytes, interval.length_ns).and_then(number::bit_rate);
@@ -126,5 +145,40 @@ fn series(page: &mut Page, intervals: &[Interval]) {
     }
     if let Some(more) = intervals.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         page.paragraph(INDENT, &Piece::new("and", Tone::Faint), LABEL, &number::count(more as u64, "more", "more"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::interval::arrivals::Datagrams;
+    use measure::throughput::Stream;
+    use measure::throughput::detail::Detail;
+    use measure::throughput::limit::{Limit, Limiter};
+    use measure::unit::{Bytes, Nanos};
+    use test_case::test_case;
+
+    use super::*;
+    use crate::fixture;
+    use crate::layout::Style;
+
+    #[test_case(Some(Datagrams::default()), "received"; "datagrams are told as they came")]
+    #[test_case(None, "carried"; "TCP as it was handed over")]
+    fn intervals_are_of_the_end_that_their_heading_names(datagrams: Option<Datagrams>, heading: &str) {
+        let second = |at| Interval {
+            at_ns: Nanos::secs(at),
+            length_ns: Nanos::secs(1),
+            carried: Carried { bytes: Bytes(77_700_000), calls: 9, ..Carried::default() },
+            ..Interval::default()
+        };
+        let theirs = vec![Stream { intervals: (0..4).map(second).collect(), ..Stream::default() }];
+        let limit = Limit { limiter: Limiter::NotDetermined, because: Vec::new(), evidence: Vec::new() };
+        let mut record = fixture::stream();
+        let stream = record.stream.as_mut().unwrap();
+        (stream.direction, stream.elapsed_ns) = (Direction::Send, Nanos::secs(4));
+        stream.detail = Some(Box::new(Detail { theirs, datagrams, ..Detail::of(limit) }));
+        let text = crate::text::render(&record, &Style { verbose: true, ..Style::default() });
+        let head = text.lines().find(|line| line.contains("from ") && line.trim_end().ends_with("rate"));
+        assert!(head.is_some_and(|head| head.contains(heading)), "{text}");
+        assert_eq!(text.contains("slowest interval 622 Mbit/s"), datagrams.is_some(), "{text}");
     }
 }

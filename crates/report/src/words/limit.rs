@@ -93,7 +93,10 @@ fn reason(reason: &Reason) -> String {
             format!("a CPU of its host handled soft interrupts {} of the time", percent(*share))
         }
         Reason::Dropped { share } => {
-            format!("its kernel dropped {} of the arrivals, because the program did not read them", percent(*share))
+            format!(
+                "the receiver's kernel dropped {} of the arrivals, because the program did not read them",
+                percent(*share)
+            )
         }
         Reason::BusiestThread { end, share } => format!("{}'s busiest thread ran {}", name(*end), percent(*share)),
         Reason::LongestWait { end, share } => format!("{} waited for a CPU {}", name(*end), percent(*share)),
@@ -126,7 +129,8 @@ fn reason(reason: &Reason) -> String {
         Reason::CappedRate { bytes_per_s } => format!("{} got through at either rate", rate(*bytes_per_s)),
         Reason::FarMoreThanStream => "far more than the stream had".to_owned(),
         Reason::LessThanStream => {
-            "less than the stream had: a bucket had saved up for it, or this holds datagrams alone".to_owned()
+            "less than the stream had: a bucket had saved up for it, its rate changes, or this holds datagrams alone"
+                .to_owned()
         }
         Reason::AsMuchAsEach => "as much as each connection had: a limit of each by itself".to_owned(),
         Reason::NotTested { what, why } => {
@@ -186,6 +190,8 @@ mod tests {
     #[test_case(&Reason::Window { bytes: Bytes(11_000_000), rtt_ns: Nanos::millis(11) }, "a window of 11000 kB for a round trip of 11 ms"; "its size")]
     #[test_case(&Reason::Datagrams { bytes_per_s: 1e9, lost: 0.23 }, "datagrams at 8.00 Gbit/s: 23 % lost"; "datagrams")]
     #[test_case(&Reason::ThreadRan { share: 0.5, waited: Some(0.45) }, "its busiest thread ran 50 % of the time, and waited for a CPU 45 %"; "a thread that waits")]
+    #[test_case(&Reason::LessThanStream, "less than the stream had: a bucket had saved up for it, its rate changes, or this holds datagrams alone"; "a rate that changes")]
+    #[test_case(&Reason::Dropped { share: 0.03 }, "the receiver's kernel dropped 3 % of the arrivals, because the program did not read them"; "drops, whose limit may be nobody's")]
     #[test_case(&Reason::FewRetransmitted { share: 0.0009 }, "retransmitted 0.09 %"; "a small share")]
     #[test_case(&Reason::NotTested { what: Untested::Losses, why: Untried::Refused }, "queue, policer or lossy path: not tested, because no datagrams of this size came through"; "nothing tested")]
     fn evidence_has_its_figures(reason: &Reason, told: &str) {

@@ -30,7 +30,7 @@ use measure::look::{Asked, Burst, Leg, Look, Reset};
 use measure::method::{Asked as Wish, Carrier};
 use measure::reach::{AddressReach, PortFinding, Seen, Transport, Verdict};
 use measure::unit::{Instant, Nanos};
-use measure::verdict::order::{forgive, spare, spoil};
+use measure::verdict::order::{forgive, spare, spoil, wait_to_send_again};
 use report::look::FirstLine;
 use uuid::Uuid;
 
@@ -186,7 +186,8 @@ impl<'a> Run<'a> {
             warnings: Vec::new(),
             took_ns,
         };
-        spare(&mut warnings, |kind| look.waits_needed(kind));
+        let again = wait_to_send_again(&warnings, look.tcp_rows(), look.interval_ns, look.took_ns);
+        spare(&mut warnings, |kind| look.waits_needed(kind).or((kind == "retransmitted").then_some(again)));
         if let Some(shortest) = look.legs.iter().filter_map(|leg| leg.sums.median()).min() {
             forgive(&mut warnings, look.interval_ns, shortest);
         }

@@ -196,6 +196,10 @@ fn further(before: u32, cause: &Cause) -> String {
         Cause::Silence(_) | Cause::Unfinished(_) => {
             format!("{fewer}, or wait longer (--timeout 30s): it may serve only so many at a time, or be busy")
         }
+        // Nobody refused it: a limit would be one reason among others.
+        Cause::System(error) if error.kind() == io::ErrorKind::TimedOut => format!(
+            "{fewer}, or look for a rule that drops some source ports, a path that some connections take, or a limit of connections: `sonde paths HOST` tries each"
+        ),
         _ => format!("use fewer --connections: it let {before} in, and no more at this moment"),
     }
 }

@@ -176,6 +176,8 @@ impl<S: Speech> Framed<S> {
             }
             self.door.stop.wait(self.not_before);
         }
+        // Another descriptor may hold the socket until its facts are read, and a server that serves one connection at a time waits for the end of this.
+        let _ended = self.socket.shutdown(Shutdown::Both);
         let again = hello(&self.door).and_then(|hello| {
             self.hello = hello;
             self.socket = connect(&self.door)?;

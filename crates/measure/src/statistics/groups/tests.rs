@@ -242,7 +242,7 @@ fn still(times: &[f64]) -> Vec<Round> {
 #[test_case(&[], &[]; "none")]
 fn flows_are_placed_by_the_nearest_centre(sets: &[&[u32]], expected: &[&[u32]]) {
     let rounds = still(&[100.0, 101.0, 102.0, 200.0, 201.0, 202.0]);
-    let placed = placed(&rounds, sets.iter().map(|set| set.to_vec()).collect());
+    let placed = placed(&rounds, &sets.iter().map(|set| set.to_vec()).collect::<Vec<_>>());
     assert_eq!(placed, expected.iter().map(|set| set.to_vec()).collect::<Vec<_>>());
 }
 

@@ -3,6 +3,8 @@
 use fastrand::Rng;
 use test_case::test_case;
 
+use super::counted::Counted;
+use super::either;
 use crate::event::Fate;
 use crate::method::{Asked, LoopKind, Method, Schedule, Stop};
 use crate::outcome::periodic::Periodic;
@@ -345,4 +347,32 @@ fn what_comes_by_chance_has_no_period() {
     let wrong = |world: World| (0..trials).filter(|seed| world(&mut Rng::with_seed(*seed)).is_some()).count();
     let found: Vec<(&str, usize)> = WORLDS.iter().map(|(name, world)| (*name, wrong(*world))).collect();
     assert!(found.iter().all(|(_, wrong)| *wrong == 0), "{found:?}");
+}
+
+/// A small cycle that comes ten times as often is shown more clearly by chance alone; the stop takes far more of the time.
+#[test]
+fn a_long_stop_is_told_beside_a_small_cycle() {
+    let right = right(20, SECOND, |rng| {
+        let mut both = stops(rng, 8, SECOND, 100 * MILLI, 0.002);
+        both.extend(stops(rng, 8, 100 * MILLI, MILLI / 4, 0.000_1));
+        closed(8, 0, 1_000_000, &both, |_| usual(rng))
+    });
+    assert!(right >= 19, "{right} of 20");
+}
+
+/// A count that fits says nothing against time, unless the instants do. Of how many events a period in time is shown, if it is.
+#[test_case(Some(18), (false, false), (false, 18); "both are shown")]
+#[test_case(None, (false, false), (false, 20); "time is too weak to be shown, and even")]
+#[test_case(None, (true, false), (true, 20); "uneven in time")]
+#[test_case(Some(18), (true, false), (true, 20); "shown, and uneven")]
+#[test_case(Some(18), (false, true), (true, 20); "requests at random instants")]
+fn a_count_alone_is_told_where_time_is_ruled_out(
+    shown: Option<u64>,
+    (is_uneven, at_random): (bool, bool),
+    expected: (bool, u64),
+) {
+    let found = Periodic { period_ns: Nanos::millis(100), requests: Some(500), count: 20, ..Periodic::default() };
+    let timed = shown.map(|count| Periodic { requests: None, count, ..found });
+    let told = either(timed, &Counted { found, is_uneven_in_time: is_uneven }, at_random);
+    assert_eq!((told.requests, told.by_requests_alone, told.count), (Some(500), expected.0, expected.1));
 }

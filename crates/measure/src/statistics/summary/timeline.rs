@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::method::{LoopKind, Method, Schedule, Window};
+use crate::method::{LoopKind, Method, Schedule};
 use crate::outcome::change::Change;
 use crate::outcome::periodic::Periodic;
 use crate::recorder::{Kept, Recording};
@@ -26,7 +26,7 @@ impl<'a> Timeline<'a> {
         let (series, seconds) = (recording.series.first()?, recording.seconds.first()?);
         let open = recording.kind == LoopKind::Open;
         let gap = method.schedule.mean_gap().map_or(0, |gap| gap.0);
-        let at_once = at_once(method);
+        let at_once = method.waiting_per_thread();
         let (mut due, mut answered, mut from, mut flow) = (Vec::with_capacity(series.samples.len()), 0, 0, None);
         for second in seconds {
             let (began, count) = (answered, second.counts.answered);
@@ -93,17 +93,6 @@ impl<'a> Timeline<'a> {
         let ((first, all), (later, rest)) = (of(true), of(false));
         known.len() > 1 && change.to_ns.is_none() && first * 10 >= all * 9 && later * 10 <= rest
     }
-}
-
-/// Exchanges of a thread that wait at the same time.
-fn at_once(method: &Method) -> u64 {
-    let window = match method.traffic.window() {
-        Window::Closed(n) | Window::Volley(n) => u64::from(n),
-        Window::Open { .. } => 1,
-    };
-    let spread = &method.spread;
-    let connections = if spread.in_turn { 1 } else { u64::from(spread.connections.max(1)) };
-    (window * connections).div_ceil(u64::from(spread.threads.max(1))).max(1)
 }
 
 #[cfg(test)]

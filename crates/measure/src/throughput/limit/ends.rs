@@ -1,6 +1,6 @@
 //! Limits that an end of a stream is itself: the rate asked for, its host, a processor, a window, a shaper.
 
-use super::reason::Reason;
+use super::reason::{End, Reason};
 use super::{EndSeen, Evidence, LOSSES, Limit, Limiter, ShaperSeen, TcpSeen, found};
 use crate::throughput::silence::Silence;
 use crate::unit::{Bytes, Nanos};
@@ -13,10 +13,16 @@ const SATURATED: f64 = 0.9;
 pub(super) const CROWDED: f64 = 0.2;
 /// Share of its time kept from running from which a control group is the limit: less is bursts that it makes up for.
 pub(super) const THROTTLED: f64 = 0.1;
+/// Ratio of the time that a thread waited for a processor to the time it ran, from which a quota may have kept it waiting.
+const WAITED: f64 = 2.0;
 /// Share of the time in which nothing arrived from which all that TCP counted meanwhile shows no limit.
 const SILENT: f64 = 0.1;
 /// Share of what was handed over and not sent from which that is the limit.
 const KEPT_BACK: f64 = 0.1;
+/// Share of what is missing of the requested rate from which what was not sent accounts for it: the rest is a socket that waited for the same queue.
+const MISSING: f64 = 0.75;
+/// Share of the lost datagrams from which the receiver's kernel lost them, and no path.
+const MOST: f64 = 0.5;
 /// Share of a shaper's rate that a stream which it limits takes: above 1 for what it saved up, and for frames that are counted otherwise.
 const SHAPED: std::ops::RangeInclusive<f64> = 0.9..=1.05;
 /// Share of the rate of an unscaled window (a window in the shortest round trip) from which it is full, so that a sender that paces
@@ -50,12 +56,26 @@ impl Evidence {
     /// The limit that an end is itself.
     pub(super) fn by_ends(&self) -> Option<Limit> {
         let by_processor = || self.by_rate().or_else(|| self.by_refusal()).or_else(|| self.by_processor());
-        by_processor().or_else(|| self.by_silence()).or_else(|| self.by_window()).or_else(|| self.by_shaper())
+        let by_receiver = || by_processor().or_else(|| self.by_drops()).or_else(|| self.by_silence());
+        by_receiver().or_else(|| self.by_window()).or_else(|| self.by_shaper())
     }
 
     fn by_refusal(&self) -> Option<Limit> {
         let share = self.not_sent;
-        (share >= KEPT_BACK).then(|| found(Limiter::SenderQueue, vec![Reason::NotSent { share }]))
+        // A thread that keeps a rate waits for its instants busily: what was refused explains a rate that was not reached.
+        let explains = self.asked_bytes_per_s.zip(self.sent_bytes_per_s).is_some_and(|(asked, sent)| {
+            sent < asked * REACHED && share < 1.0 && sent * share / (1.0 - share) >= (asked - sent) * MISSING
+        });
+        (share >= KEPT_BACK || explains).then(|| found(Limiter::SenderQueue, vec![Reason::NotSent { share }]))
+    }
+
+    /// What the receiver's kernel dropped while no processor was busy: its program was stopped, or slow for moments, or the buffer is small. No path
+    /// lost it.
+    fn by_drops(&self) -> Option<Limit> {
+        let share = self.receiver.dropped.filter(|share| *share >= LOSSES)?;
+        let is_most = self.datagrams_lost.is_none_or(|lost| share >= lost * MOST);
+        let evidence = || std::iter::once(Reason::Dropped { share }).chain(self.unremarkable()).collect();
+        is_most.then(|| found(Limiter::NotDetermined, evidence()))
     }
 
     /// While nothing arrives TCP waits for its buffers and sends a window again: what it counts then is the silence. Where it sent more
@@ -109,14 +129,20 @@ impl Evidence {
         if strained.len() == 2 && !self.receiver_holds() {
             strained.remove(0);
         }
-        let (limiter, because) = strained.into_iter().next()?;
+        let (limiter, mut because) = strained.into_iter().next()?;
+        let (name, end) = match limiter {
+            Limiter::ReceiverCpu => (End::Receiver, &self.receiver),
+            _ => (End::Sender, &self.sender),
+        };
+        // A quota that cannot be read makes it wait like other programs do.
+        let waited = end.waiting_thread.unwrap_or(0.0) >= WAITED * end.busiest_thread.unwrap_or(0.0);
+        because.extend((end.throttled.is_none() && waited).then_some(Reason::QuotaUnread { end: name }));
         Some(found(limiter, because))
     }
 
-    /// True where datagrams were lost that the receiving host's kernel did not drop.
+    /// True where datagrams were lost, on the way or by the receiving host's kernel.
     fn sends_too_much(&self) -> bool {
-        let dropped = self.receiver.dropped.unwrap_or(0.0);
-        self.tcp.is_none() && self.datagrams_lost.is_some_and(|lost| lost - dropped > 1.0 - REACHED)
+        self.tcp.is_none() && self.datagrams_lost.is_some_and(|lost| lost > 1.0 - REACHED)
     }
 
     /// The one end that its control group keeps from running.
@@ -243,7 +269,8 @@ impl EndSeen {
         self.throttled.is_some_and(|share| share >= THROTTLED)
     }
 
-    /// Returns the evidence that the end could do no more; empty where there is none.
+    /// Returns the evidence that the end could do no more; empty where there is none. What its kernel dropped alone is none: a program that is stopped
+    /// does not read either.
     fn strain(&self) -> Vec<Reason> {
         let throttled = self.throttled.filter(|share| *share >= THROTTLED);
         // Other programs on the host take processors away: then a thread that could do no more waits for one.
@@ -251,6 +278,8 @@ impl EndSeen {
         let busy = self.busiest_thread.filter(|share| share + waited >= SATURATED);
         let soft = self.softirq.filter(|share| *share >= SATURATED);
         let dropped = self.dropped.filter(|share| *share >= LOSSES);
+        let is_strained = throttled.or(busy).or(soft).is_some();
+        let dropped = dropped.filter(|_| is_strained);
         let told = [
             throttled.map(|share| Reason::Throttled { share }),
             busy.map(|share| Reason::ThreadRan { share, waited: Some(waited).filter(|share| *share >= 0.05) }),

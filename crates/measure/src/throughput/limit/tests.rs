@@ -154,6 +154,18 @@ fn faster(evidence: Evidence) -> Evidence {
     Evidence { received_bytes_per_s: Some(4.0e9), ..evidence }
 }
 
+/// Datagrams of which so large a share was refused by their own host's queue, at 93 % of the rate asked for, with a thread that paces them.
+fn refused(not_sent: f64) -> Evidence {
+    let asked_bytes_per_s = Some(1e9 / 0.93);
+    Evidence { tcp: None, asked_bytes_per_s, not_sent, ..end(false, |end| end.busiest_thread = Some(0.95)) }
+}
+
+/// Datagrams of which the receiver's kernel dropped such a share, while its thread ran for such a part of the time.
+fn dropping(ran: f64, dropped: f64) -> Evidence {
+    let dropping = end(true, |end| (end.busiest_thread, end.dropped) = (Some(ran), Some(dropped)));
+    Evidence { tcp: None, datagrams_lost: Some(dropped), ..dropping }
+}
+
 #[test_case(&easy(), Limiter::NotDetermined; "nothing")]
 #[test_case(&Evidence { asked_bytes_per_s: Some(1.01e9), ..easy() }, Limiter::Rate; "the rate")]
 #[test_case(&Evidence { asked_bytes_per_s: Some(2e9), ..easy() }, Limiter::NotDetermined; "a rate that was not reached")]
@@ -180,6 +192,10 @@ fn faster(evidence: Evidence) -> Evidence {
 #[test_case(&behind_a_shaper(1.4), Limiter::NotDetermined; "a shaper of other traffic, which the stream exceeds")]
 #[test_case(&Evidence { tcp: None, not_sent: 0.99, ..end(false, |end| end.busiest_thread = Some(0.97)) }, Limiter::SenderQueue; "messages that are not sent keep a thread busy")]
 #[test_case(&Evidence { tcp: None, not_sent: 0.01, ..end(false, |end| end.busiest_thread = Some(0.97)) }, Limiter::SenderCpu; "few that are not sent explain nothing")]
+#[test_case(&refused(0.06), Limiter::SenderQueue; "messages that are not sent account for the missing rate")]
+#[test_case(&refused(0.02), Limiter::SenderCpu; "messages that are not sent account for little of it")]
+#[test_case(&dropping(0.10, 0.03), Limiter::NotDetermined; "a receiver that is stopped now and then")]
+#[test_case(&dropping(0.95, 0.03), Limiter::ReceiverCpu; "a receiver that is too slow")]
 #[test_case(&tcp(|tcp| tcp.buffer_limited = Some(0.9)), Limiter::SendBuffer; "the send buffer")]
 #[test_case(&tcp(|tcp| (tcp.buffer_limited, tcp.send_buffer) = (Some(0.3), Some(Bytes(13_000_000)))), Limiter::SendBuffer; "a small send buffer")]
 #[test_case(&tcp(|tcp| (tcp.buffer_limited, tcp.retransmitted) = (Some(0.9), Some(0.08))), Limiter::NotDetermined; "a send buffer full of what waits to be sent again")]
@@ -216,6 +232,27 @@ fn a_thread_that_waits_for_a_processor_could_do_no_more() {
     let limit = end(false, |end| (end.busiest_thread, end.waiting_thread) = (Some(0.5), Some(0.45))).limit();
     assert_eq!(limit.limiter, Limiter::SenderCpu);
     assert_eq!(limit.evidence, [Reason::ThreadRan { share: 0.5, waited: Some(0.45) }]);
+}
+
+#[test_case(0.20, 0.76, None, true; "waits for a quota, or for others")]
+#[test_case(0.20, 0.76, Some(0.0), false; "a quota that is read")]
+#[test_case(0.50, 0.45, None, false; "as much as it ran")]
+fn a_limit_by_a_processor_says_where_a_quota_may_be_it(ran: f64, waited: f64, throttled: Option<f64>, is_told: bool) {
+    let limit = end(true, |end| {
+        (end.busiest_thread, end.waiting_thread, end.throttled) = (Some(ran), Some(waited), throttled);
+    })
+    .limit();
+    assert_eq!(limit.limiter, Limiter::ReceiverCpu);
+    assert_eq!(limit.evidence.contains(&Reason::QuotaUnread { end: End::Receiver }), is_told, "{limit:?}");
+}
+
+#[test_case(0.03, 0.03, Some(0.03); "all that was lost")]
+#[test_case(0.002, 0.2, None; "little of what the path lost")]
+fn drops_that_no_processor_explains_are_evidence(dropped: f64, lost: f64, told: Option<f64>) {
+    let evidence = Evidence { datagrams_lost: Some(lost), ..dropping(0.1, dropped) };
+    let first = evidence.limit().evidence.into_iter().next();
+    assert_eq!(first, told.map(|share| Reason::Dropped { share }).or(Some(Reason::DatagramsLost { share: lost })));
+    assert_eq!(evidence.wants_moving(), told.is_none(), "no path is to be looked at for it");
 }
 
 #[test]
@@ -407,10 +444,12 @@ fn a_sender_that_is_busy_with_datagrams_that_are_lost_is_no_limit() {
     (flood.tcp, flood.datagrams_lost, flood.received_bytes_per_s) = (None, Some(0.93), Some(0.07e9));
     assert_eq!(flood.limit().limiter, Limiter::NotDetermined);
     assert!(flood.wants_moving(), "slower datagrams tell");
-    // As many as its kernel dropped were not lost on the way, and few that are lost leave the sender's rate as it is.
+    // As many as the receiver's kernel dropped were not lost on the way, and few that are lost leave the sender's rate as it is.
     flood.receiver.dropped = Some(0.92);
+    assert_eq!(flood.limit().limiter, Limiter::NotDetermined);
+    flood.receiver.busiest_thread = Some(0.95);
     assert_eq!(flood.limit().limiter, Limiter::ReceiverCpu);
-    (flood.receiver.dropped, flood.datagrams_lost) = (None, Some(0.02));
+    (flood.receiver, flood.datagrams_lost) = (easy().receiver, Some(0.02));
     assert_eq!(flood.limit().limiter, Limiter::SenderCpu);
 }
 
@@ -430,7 +469,7 @@ fn threads_that_spin_show_nothing_by_their_time() {
 fn datagrams_that_nobody_took_are_the_receivers() {
     let mut flood = Evidence { tcp: None, datagrams_lost: Some(0.3), ..easy() };
     assert!(flood.wants_moving());
-    flood.receiver.dropped = Some(0.3);
+    (flood.receiver.dropped, flood.receiver.busiest_thread) = (Some(0.3), Some(0.95));
     assert_eq!(flood.limit().limiter, Limiter::ReceiverCpu);
     // The rate left the sender, but did not arrive.
     let lost = Evidence { asked_bytes_per_s: Some(1e9), received_bytes_per_s: Some(0.7e9), ..flood };

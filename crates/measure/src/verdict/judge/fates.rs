@@ -7,10 +7,11 @@ use crate::outcome::dark::Dark;
 use crate::outcome::replies::Down;
 use crate::outcome::{Outcome, SocketFacts};
 use crate::statistics::loss::sent;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::Bytes;
 use crate::verdict::Warning;
 use crate::verdict::judge::Context;
 use crate::verdict::lost::LeavesBy;
+use crate::verdict::order::SENT_AGAIN;
 use crate::verdict::refused::RefusedBy;
 use crate::verdict::threshold::{FEWEST_RETRANSMITTED, LARGE, RETRANSMITTED};
 
@@ -84,9 +85,6 @@ fn strange(counts: &Counts, method: &Method) -> Option<Warning> {
     let many = counts.strays >= fewest && counts.strays as f64 >= share * sent(counts) as f64;
     (over_udp && many).then_some(Warning::Unasked { count: counts.strays, over_udp: true })
 }
-
-/// Shortest wait before Linux's TCP sends again (`TCP_RTO_MIN`).
-const SENT_AGAIN: Nanos = Nanos::millis(200);
 
 /// Segments, at most, that so many connections send again while nothing comes back: a probe of the tail, and one after each wait, which
 /// doubles. More of them were lost at other times, or have made that time.
@@ -284,7 +282,7 @@ mod tests {
     use crate::recorder::Recorder;
     use crate::statistics::summary::{Extra, summarise};
     use crate::trace::{Departure, Trace};
-    use crate::unit::Instant;
+    use crate::unit::{Instant, Nanos};
     use test_case::test_case;
 
     fn run(counts: Counts, carrier: Carrier) -> (Outcome, Method) {

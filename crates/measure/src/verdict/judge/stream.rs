@@ -82,7 +82,8 @@ pub(super) fn rate_changed(stream: &Throughput) -> Option<Warning> {
 pub(super) fn course(stream: &Throughput) -> Option<Warning> {
     let counted: Vec<Interval> = stream.intervals.iter().filter(|interval| !interval.omitted).copied().collect();
     let whole = counted.len().checked_sub(1)?;
-    if stream.ours.bytes == Bytes(0) {
+    // Where nothing arrived there is no rate, and that is told.
+    if stream.ours.bytes == Bytes(0) || stream.received_bytes_per_s == Some(0.0) {
         return None;
     }
     if whole < TELLING {

@@ -409,14 +409,19 @@ fn a_busy_host_is_named_as_a_cause_only_of_what_it_waited_enough_for(micros: u64
     assert_eq!(found.iter().find_map(of), Some(is_named), "{found:?}");
 }
 
-/// A path that answers nothing for a second makes TCP send again on any host.
-#[test_case(true, false; "beside dark time")]
-#[test_case(false, true; "without")]
-fn what_tcp_sends_again_over_a_dark_path_is_not_put_down_to_a_busy_host(is_dark: bool, is_named: bool) {
-    let disturbance = Disturbance { watched_ns: Nanos::secs(1), run_queue_share: Some(0.3), ..Disturbance::default() };
+/// A path that answers nothing for a second makes TCP send again on any host, and a host that waits for a tenth of ten seconds makes one exchange after
+/// the other wait for 200 ms ten times at the most, if it is known of half of its threads.
+#[test_case(5, true, false; "beside dark time")]
+#[test_case(5, false, true; "without")]
+#[test_case(10, false, true; "as many as it may be")]
+#[test_case(11, false, false; "more than it can be")]
+fn what_tcp_sends_again_is_put_down_to_a_busy_host_that_waited_for_as_long(again: u64, is_dark: bool, is_named: bool) {
+    let disturbance = Disturbance { watched_ns: Nanos::secs(1), run_queue_share: Some(0.1), ..Disturbance::default() };
     let machine = Environment { disturbance: Some(disturbance), ..environment() };
     let (mut outcome, method) = quiet();
-    outcome.sockets = vec![SocketFacts { retransmitted: Some(500), ..SocketFacts::default() }];
+    outcome.elapsed_ns = Nanos::secs(10);
+    (outcome.counts.scheduled, outcome.counts.answered) = (100, 100);
+    outcome.sockets = vec![SocketFacts { retransmitted: Some(again), ..SocketFacts::default() }];
     outcome.dark = is_dark.then(|| Dark {
         spells: 1,
         total_ns: Nanos::secs(1),

@@ -46,7 +46,7 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
             "its requests were refused, or could not be sent (status): read the program's log, and look for a box that ends connections"
         }
         Warning::Dark { .. } | Warning::Silent { .. } => {
-            "look for a link that was down, a route change, a firewall or a stopped program at that time, or for heavy loss, after which TCP waits longer each time"
+            "look for a link that was down, a route change, a firewall or a stopped program at that time, or, over TCP, for heavy loss, after which it waits longer each time"
         }
         Warning::SizeUnanswered { .. } => size_unanswered(command),
         Warning::Lost { count, dropped_by_peer: Some(dropped), .. } if dropped.saturating_mul(2) >= *count => {

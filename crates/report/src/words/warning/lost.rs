@@ -19,7 +19,7 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
         }
         (true, _) => "raise --receive-buffer and net.core.rmem_max, read faster (--wait spin, --cpu), or lower --rate",
         _ if command == Command::Ask && count >= sent => {
-            "check the program (`sonde check HOST:PORT`, its log): it answers nothing, or nothing that is a whole reply; raise --timeout if it is slow"
+            "check the program (`sonde check HOST:PORT`, its log): it answers nothing in that time, or nothing that is a whole reply; raise --timeout if it is slow"
         }
         (_, LeavesBy::Connection) if command == Command::Ask => {
             "raise --timeout to separate lost from late. Where `connect` takes 1 s or more, the path or a full listen queue lost a SYN, and no log has it"
@@ -32,6 +32,9 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
         }
         _ if count >= sent => {
             "a firewall may drop them (or a path all of this --size, or a listener with a full queue), or the host is down: try a smaller --size, --tcp, --udp, --icmp or --connect"
+        }
+        (_, LeavesBy::Connection) if command == Command::Paths => {
+            "raise --timeout to separate lost from late. Where some connections lose all, look for a rule for source ports or a member that is down; where all lose some, at a server that accepts slowly"
         }
         (_, LeavesBy::Connection) => {
             "ask less often (--every 10ms): a server that accepts slowly drops handshakes as a path does; raise --timeout to separate lost from late"

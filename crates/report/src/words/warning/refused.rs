@@ -35,7 +35,7 @@ pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
             "check reject rules and routes of the peer and of the hops; an ICMP capture names the sender"
         }
         (RefusedBy::Reset, Carrier::TcpConnect) if all => {
-            "the port is closed, or a middlebox answers: name an open port (HOST:PORT); --icmp tests the host"
+            "the port is closed, or a middlebox answers, as where a limit of connections is reached: name an open port (HOST:PORT); --icmp tests the host"
         }
         (RefusedBy::Reset, _) => {
             "the peer or a middlebox limits them: lower --rate or --connections, check net.core.somaxconn"

@@ -302,7 +302,7 @@ fn statistics(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let (size, change) = (Nanos(shift.unsigned_abs()), if *shift < 0 { "fell" } else { "rose" });
             write!(f, "Not steady: p50 {change} by {size} from first to last third")
         }
-        Warning::NotSteady { shift_ns: None } => f.write_str("Not steady: the run still changed in its second half"),
+        Warning::NotSteady { shift_ns: None } => f.write_str("Not steady: the run still changed after its first third"),
         Warning::NotSettled { q, reached: Some(reached) } => {
             let name = quantile_name(*q);
             write!(f, "{name} did not reach the requested precision: it is known to ±{}", Percent(*reached))

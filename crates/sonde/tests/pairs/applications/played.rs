@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -82,6 +82,25 @@ fn a_server_that_ends_connections_and_says_so_loses_nothing(how: &[&str], reques
         (kind(&record, "200"), &record["outcome"]["replies"]["longest_bytes"]),
         (requests, &(LAST.len().into()))
     );
+}
+
+/// A server that serves one connection at a time hears the end of each before it is asked on the next.
+#[test]
+fn a_connection_that_is_made_anew_is_ended_first() {
+    let one = Mutex::new(());
+    let (url, _) = server("http", move |mut stream| {
+        let _alone = one.lock();
+        for left in (0..5).rev() {
+            if !request(&mut stream)? {
+                return Ok(());
+            }
+            stream.write_all(if left == 0 { LAST } else { OK })?;
+        }
+        std::io::copy(&mut stream, &mut std::io::sink()).map(drop)
+    });
+    let (record, _) = measured(&[&url, "-c", "22", "--every", "20ms", "--window", "1", "--warm-up", "0"]);
+    let counts = ["answered", "refused", "lost"].map(|name| count(&record, name));
+    assert_eq!(counts, [22, 0, 0], "{}", brief(&record));
 }
 
 /// With several out at once too: those that the server leaves behind are asked once more.
