@@ -89,10 +89,11 @@ fn a_look_at_a_port_finds_the_program_of_ours_there() {
 fn a_pause_between_requests_is_told_where_round_trips_are_short() {
     for words in [&["--every", "3ms"][..], &["--every", "500us"], &[]] {
         let record = record(&[&["rtt", "-c", "50", "--warm-up", "0", "--timeout", "60s"], words].concat());
-        let from_send = if words.is_empty() { "response" } else { "service" };
-        let median = record["outcome"][from_send]["quantiles"][0]["value_ns"].as_u64().unwrap();
-        let expected = words == ["--every", "3ms"] && median <= 1_000_000;
-        assert_eq!(kinds(&record).contains(&"idle-between"), expected, "{words:?}: {median} ns");
+        // Where this host sends late, the time that is printed is longer than that from the send.
+        let of = |times: &str| record["outcome"][times]["quantiles"][0]["value_ns"].as_u64();
+        let medians = [of("response").unwrap(), of("service").unwrap_or_default()];
+        let expected = words == ["--every", "3ms"] && medians.iter().all(|median| *median <= 1_000_000);
+        assert_eq!(kinds(&record).contains(&"idle-between"), expected, "{words:?}: {medians:?} ns");
     }
 }
 
