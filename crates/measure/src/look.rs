@@ -369,6 +369,12 @@ impl Look {
         self.legs.iter().filter(is_tcp).count() as u64
     }
 
+    /// The time of all rounds; a look takes longer, for what it tries before them and asks behind them.
+    pub fn rounds_ns(&self) -> Nanos {
+        let most = self.legs.iter().map(|leg| leg.sums.due).max().unwrap_or(0);
+        Nanos(self.interval_ns.0.saturating_mul(most))
+    }
+
     /// The share of the time for which a host has to wait to bring this finding about, where its size is known.
     pub fn waits_needed(&self, kind: &str) -> Option<f64> {
         match kind {

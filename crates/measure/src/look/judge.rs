@@ -425,13 +425,22 @@ impl<'a> Bench<'a> {
                 slow || spread
             };
             let of_flows = self.may_be_of_flows(gap) || (self.has_few_flows() && self.handshake().is_some_and(near));
-            let interval = compared.word == Word::Less && is_between(sparse.split_at(self.before), &close) && !of_flows;
+            // Rounds that are as quick at their interval speak against it: the path, or a host, has two levels.
+            let quick = compared.second.map_or(f64::INFINITY, |close| close + gap / 2.0);
+            let blocks = || sparse.iter().flatten();
+            let as_quick = blocks().filter(|time| **time < quick).count();
+            let is_always = as_quick * AS_QUICK <= blocks().count();
+            let is_between = is_between(sparse.split_at(self.before), &close);
+            let interval = compared.word == Word::Less && is_between && is_always && !of_flows;
             if interval { Cause::Interval } else { Cause::NotEstablished }
         });
         let of = Subject::Burst { burst: place };
         Finding { of, shift: compared.difference.map(Shift::from), word: Some(compared.word), cause }
     }
 }
+
+/// At most one of so many blocks of rounds may be nearer to the exchanges back to back than to the rounds.
+const AS_QUICK: usize = 5;
 
 /// Returns true where both are present and `one` exceeds `other` by at least `by` nanoseconds.
 fn above(one: Option<Nanos>, other: Option<Nanos>, by: f64) -> bool {

@@ -189,9 +189,17 @@ fn to_and_fro(values: &[f64]) -> Vec<Stretch> {
         let (first, second) = side.split_at(side.len() / 2);
         median(first).zip(median(second)).is_none_or(|(one, two)| (one - two).abs() <= MOVES * (high - low))
     };
+    // One part between two of the other level is a stray, and no stretch.
+    let highs: Vec<bool> = values.iter().map(|value| is_high(*value)).collect();
+    let mut levels = highs.clone();
+    for (place, three) in highs.windows(3).enumerate() {
+        if three[0] == three[2] {
+            levels[place + 1] = three[0];
+        }
+    }
     let (mut from, mut stretches) = (0, Vec::new());
-    for run in values.chunk_by(|one, next| is_high(*one) == is_high(*next)) {
-        if is_high(run[0]) != is_high(values[0]) {
+    for run in levels.chunk_by(|one, next| one == next) {
+        if run[0] != levels[0] {
             stretches.push(Stretch { from, to: from + run.len() });
         }
         from += run.len();
@@ -309,6 +317,17 @@ mod tests {
             assert!(stretches.contains(&found.stretches), "{found:?}");
             assert!((300_000..500_000).contains(&found.before_ns.0) && found.within_ns.0 > 900_000, "{found:?}");
         }
+    }
+
+    #[test]
+    fn one_part_at_the_other_level_is_no_stretch() {
+        let is_long = |now: u64| now / (2 * SECOND) % 2 == 1;
+        // A stall in the middle of a quick time, and one quick moment in a slow one.
+        let stray = |now: u64| (5 * SECOND - SECOND / 5..5 * SECOND + SECOND / 10).contains(&now);
+        let taken = closed(&mut Rng::with_seed(1), 12 * SECOND, 4_000, |now| {
+            if is_long(now) != stray(now) { 900_000.0 } else { 300_000.0 }
+        });
+        assert_eq!(change(&taken, 12 * SECOND).map(|found| found.stretches), Some(3));
     }
 
     /// A path that swings has times everywhere between both ends.

@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
             warnings: Vec::new(),
             took_ns,
         };
-        let again = wait_to_send_again(&warnings, look.tcp_rows(), look.interval_ns, look.took_ns);
+        let again = wait_to_send_again(&warnings, look.tcp_rows(), look.interval_ns, look.rounds_ns());
         spare(&mut warnings, |kind| look.waits_needed(kind).or((kind == "retransmitted").then_some(again)));
         if let Some(shortest) = look.legs.iter().filter_map(|leg| leg.sums.median()).min() {
             forgive(&mut warnings, look.interval_ns, shortest);

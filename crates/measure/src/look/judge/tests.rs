@@ -414,6 +414,15 @@ fn a_path_that_changed_meanwhile_is_no_effect_of_the_interval() {
     assert_ne!(judgement.findings[0].cause, Some(Cause::Interval));
 }
 
+/// The exchanges back to back meet one level of a path that has two by turns.
+#[test]
+fn a_path_with_two_levels_is_no_effect_of_the_interval() {
+    let quick = |round: u64| (6..12).contains(&round) || (36..44).contains(&round);
+    let times: Vec<u64> = (0..50).map(|round| if quick(round) { 60_000 } else { 180_000 } + round * 100).collect();
+    let judgement = judged(&[leg(Carrier::Tcp, &times)], &[burst(0, [61_000, 60_000, 62_000, 61_500, 60_500])]);
+    assert_eq!(judgement.findings[0].cause, Some(Cause::NotEstablished));
+}
+
 /// Rounds that are added behind both halves do not move the exchanges back to back, which stood after a few of them.
 #[test]
 fn rounds_before_and_behind_are_told_by_the_round() {
