@@ -13,7 +13,7 @@ pub struct Change {
     /// First return of the first level, nanoseconds; absent where the run ended before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_ns: Option<Nanos>,
-    /// How often the other level began, a count; more than one where the run went back and forth between both.
+    /// Number of stretches at the other level, at least 1; more where the run went back and forth between both.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub stretches: u32,
     /// Median time of the exchanges at the first level, nanoseconds.

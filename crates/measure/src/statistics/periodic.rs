@@ -76,7 +76,7 @@ pub fn periodic_or_counted(taken: &[Taken], step_ns: f64, at_random: bool) -> Op
     Some(either(timed, &counted, at_random))
 }
 
-/// What is told where a count fits. A period in time is ruled out where the long times are uneven in it, and not by being too weak to be shown.
+/// The period that is told where a count fits. One in time is ruled out where the long times are uneven in it, and not by being too weak to be shown.
 fn either(timed: Option<Periodic>, counted: &Counted, at_random: bool) -> Periodic {
     let by_requests_alone = at_random || counted.is_uneven_in_time;
     let found = timed.filter(|_| !by_requests_alone).unwrap_or(counted.found);

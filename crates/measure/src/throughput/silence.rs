@@ -93,7 +93,7 @@ fn is_even(part: &[Interval]) -> bool {
     part.len() >= LOW && is_alike && part.iter().all(|interval| interval.carried.calls >= LOW_CALLS)
 }
 
-/// What is left of the streams' time behind the `whole` intervals, as one; `None` where they are all of it.
+/// The rest of the streams' time, behind the `whole` intervals, as one; `None` where they are all of it.
 fn rest(receivers: &[Stream], whole: &[Interval], elapsed: Nanos) -> Option<Interval> {
     let (from, stop) = (end(whole.last()?), Nanos(whole[0].at_ns.0.saturating_add(elapsed.0)));
     let behind = receivers.iter().flat_map(|stream| &stream.intervals);

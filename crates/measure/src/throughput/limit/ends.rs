@@ -69,8 +69,8 @@ impl Evidence {
         (share >= KEPT_BACK || explains).then(|| found(Limiter::SenderQueue, vec![Reason::NotSent { share }]))
     }
 
-    /// What the receiver's kernel dropped while no processor was busy: its program was stopped, or slow for moments, or the buffer is small. No path
-    /// lost it.
+    /// The limit of datagrams that the receiver's kernel dropped while no processor was busy: its program was stopped, or slow for moments, or the
+    /// buffer is small. No path lost them.
     fn by_drops(&self) -> Option<Limit> {
         let share = self.receiver.dropped.filter(|share| *share >= LOSSES)?;
         let is_most = self.datagrams_lost.is_none_or(|lost| share >= lost * MOST);
