@@ -3,9 +3,9 @@
 //! All flows are asked once in each round, in any order. A disturbance of a round meets all of it, so within a round
 //! only ranks count. A set of flows is cut in two where the mean ranks of the parts lie farthest apart, if labels dealt
 //! anew within the rounds hardly ever lie so far apart (a permutation test, with the error rate shared among the sets
-//! so far), and if the parts differ by [`Least`] at least. Where there are rounds enough the cut comes from the first
-//! two thirds and its size from the rest, so the size is not one that was picked for being large. Each part is then
-//! looked at in the same way.
+//! so far), and if the parts differ by [`Least`] at least. How far they differ in each third of the rounds is asked of
+//! the parts that the two other thirds make (cross-fitting), so the size is not one that was picked for being large, and
+//! all rounds speak of it. Each part is then looked at in the same way.
 //!
 //! Sizes are medians over the rounds: a host that stands still for some of them moves a mean of pairs far from what most rounds show.
 //!
@@ -31,8 +31,8 @@ pub const FEWEST_ROUNDS: usize = 6;
 const MOVES: f64 = 0.15;
 /// … and by so many standard deviations of the rank sum: three rounds are looked at, and of many flows.
 const SURELY: f64 = 4.2;
-/// From so many rounds on a third of them is kept for the size of a cut.
-const ROUNDS_TO_CONFIRM: usize = 3 * FEWEST_ROUNDS;
+/// Into so many parts the rounds are divided for the size of a cut: each is measured between what the others part.
+const FOLDS: usize = 3;
 /// No difference below both of these is told, however sure it is: queues and processors differ anyway.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Least {
@@ -102,33 +102,78 @@ pub fn groups(
     Groups { groups: told(rounds, joined(rounds, placed(rounds, &settled), least_ns)), least_ns }
 }
 
+/// Quantiles of a flow's times by which flows are placed: the quarter stands still where a host, which only ever adds to a time, disturbs half of the
+/// exchanges; the middle tells ways apart that are longer at most times, and not at all.
+const PLACED_BY: [f64; 2] = [0.25, 0.5];
+
 /// The flows of `sets` by the nearest of the sets' centres, which are the medians of their flows, from the quickest to the slowest; a set that all
 /// flows leave is left out. A cut in two may fall through flows that lie half way between both its parts, and the next cut of a part is too unsure of
-/// one flow to bring it back: the cuts tell how many sets there are, and the distances whose each flow is.
+/// one flow to bring it back: the cuts tell how many sets there are, and the distances whose each flow is. Of the quantiles of [`PLACED_BY`] the
+/// one that parts them most clearly decides.
 fn placed(rounds: &[Round], sets: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let all = sets.concat();
-    let middles: Vec<Option<f64>> = rounds.iter().map(|round| median_of(round, &all)).collect();
-    let beyond = |flow: u32| {
-        let of_round = |(round, middle): (&Round, &Option<f64>)| Some(at(round, flow)? - (*middle)?);
-        median(&rounds.iter().zip(&middles).filter_map(of_round).collect::<Vec<_>>())
+    let by_quantile = |q: f64| {
+        let times = polished(rounds, &all, q);
+        let of = |flow: u32| times.get(flow as usize).copied().flatten();
+        let mut flows: Vec<(f64, u32)> = all.iter().filter_map(|flow| Some((of(*flow)?, *flow))).collect();
+        flows.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let of_set = |set: &Vec<u32>| median(&set.iter().filter_map(|flow| of(*flow)).collect::<Vec<_>>());
+        settled_by_nearest(flows, sets.iter().filter_map(of_set).collect())
     };
-    let mut flows: Vec<(f64, u32)> = all.into_iter().filter_map(|flow| Some((beyond(flow)?, flow))).collect();
-    flows.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let of_set = |set: &Vec<u32>| median(&set.iter().filter_map(|flow| beyond(*flow)).collect::<Vec<_>>());
-    let mut centres: Vec<f64> = sets.iter().filter_map(of_set).collect();
+    let (_, placed) = PLACED_BY
+        .map(by_quantile)
+        .into_iter()
+        .min_by(|one, other| one.0.total_cmp(&other.0))
+        .expect("there are quantiles to place by");
+    placed
+}
+
+/// The flows, which ascend by their first number, by the nearest of `centres`, each of which moves to the middle of its flows until none does, and
+/// how unclear that is: the mean distance of flows from their centres as a share of the smallest one between neighbouring centres.
+fn settled_by_nearest(flows: Vec<(f64, u32)>, mut centres: Vec<f64>) -> (f64, Vec<Vec<u32>>) {
+    let middle = |set: &[(f64, u32)]| median(&set.iter().map(|(time, _)| *time).collect::<Vec<_>>()).unwrap_or(0.0);
     centres.sort_by(f64::total_cmp);
     // Each step brings flows nearer to their centres, so it ends; the bound is for times that are equal but for rounding.
     for _ in 0..flows.len() {
-        let nearer = by_nearest(&flows, &centres);
-        let moved: Vec<f64> =
-            nearer.iter().filter_map(|set| median(&set.iter().map(|(time, _)| *time).collect::<Vec<_>>())).collect();
+        let moved: Vec<f64> = by_nearest(&flows, &centres).iter().map(|set| middle(set)).collect();
         if moved == centres {
             break;
         }
         centres = moved;
     }
+    let sets = by_nearest(&flows, &centres);
+    let away = sets.iter().flat_map(|set| {
+        let centre = middle(set);
+        set.iter().map(move |(time, _)| (time - centre).abs())
+    });
+    let scatter = away.sum::<f64>() / flows.len().max(1) as f64;
+    let apart = centres.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
     let names = |set: Vec<(f64, u32)>| set.into_iter().map(|(_, flow)| flow).collect();
-    by_nearest(&flows, &centres).into_iter().map(names).collect()
+    (scatter / apart, sets.into_iter().map(names).collect())
+}
+
+/// Steps after which what a step would still change is far below what is told.
+const POLISHES: usize = 3;
+
+/// The `q`-th quantile of the times of each of `flows`, by its number, where each round is as much longer or shorter for all as its flows are on the
+/// whole (median polish, Tukey 1977, chapter 11); nanoseconds. The median of all flows in a round would not do as the round's: among groups it leaps
+/// from one to the next with few flows.
+fn polished(rounds: &[Round], flows: &[u32], q: f64) -> Round {
+    let mut times = vec![None; rounds.iter().map(Vec::len).max().unwrap_or(0)];
+    let mut shared = vec![0.0; rounds.len()];
+    for _ in 0..POLISHES {
+        for &flow in flows {
+            let of_round = |(round, shared): (&Round, &f64)| Some(at(round, flow)? - shared);
+            let mut seen: Vec<f64> = rounds.iter().zip(&shared).filter_map(of_round).collect();
+            seen.sort_unstable_by(f64::total_cmp);
+            times[flow as usize] = seen.get((q * seen.len() as f64) as usize).copied();
+        }
+        for (round, shared) in rounds.iter().zip(&mut shared) {
+            let of_flow = |flow: &u32| Some(at(round, *flow)? - at(&times, *flow)?);
+            *shared = median(&flows.iter().filter_map(of_flow).collect::<Vec<_>>()).unwrap_or(0.0);
+        }
+    }
+    times
 }
 
 /// The flows, which ascend by their first number, by the nearest of `centres`, which ascend too; those without any are left out.
@@ -237,9 +282,14 @@ fn median_of(round: &Round, flows: &[u32]) -> Option<f64> {
     median(&times)
 }
 
-/// Returns the excess of `slow` over `quick`, in each round that has both.
+/// Returns the excess of `slow` over `quick` in each round that has both: the median of the differences of all pairs (Hodges and Lehmann 1963), which
+/// of a few flows leaps less than the difference of both medians.
 fn differences(rounds: &[Round], quick: &[u32], slow: &[u32]) -> Vec<f64> {
-    let difference = |round: &Round| Some(median_of(round, slow)? - median_of(round, quick)?);
+    let difference = |round: &Round| {
+        let of = |flows: &[u32]| flows.iter().filter_map(|flow| at(round, *flow)).collect::<Vec<f64>>();
+        let (quick, slow) = (of(quick), of(slow));
+        median(&slow.iter().flat_map(|slow| quick.iter().map(move |quick| slow - quick)).collect::<Vec<_>>())
+    };
     rounds.iter().filter_map(difference).collect()
 }
 
@@ -251,9 +301,7 @@ fn cut(
     least_ns: f64,
     rng: &mut Rng,
 ) -> Option<(Parts, f64)> {
-    let kept = if rounds.len() < ROUNDS_TO_CONFIRM { 0 } else { rounds.len() / 3 };
-    let (first, rest) = rounds.split_at(rounds.len() - kept);
-    let mut ranks = Ranks::of(first, set);
+    let mut ranks = Ranks::of(rounds, set);
     let (found, parts) = ranks.widest(set)?;
     let allowed = (left_out * f64::from(deals + 1)).floor() as u32;
     let mut as_wide = 1;
@@ -265,8 +313,20 @@ fn cut(
         as_wide += u32::from(ranks.widest(set).is_some_and(|(wide, _)| wide >= found));
     }
     let (quick, slow) = parts;
-    let size = centre(&differences(if kept > 0 { rest } else { first }, &quick, &slow))?;
-    (as_wide <= allowed && size.low? >= least_ns).then_some(((quick, slow), size.value))
+    let size = (as_wide <= allowed).then(|| centre(&unpicked(rounds, set))).flatten()?;
+    (size.low? >= least_ns).then_some(((quick, slow), size.value))
+}
+
+/// The differences of each round between the two parts of `set` that the rounds of the other folds make. A round that had a say in its own parts
+/// would tell of a larger one than there is.
+fn unpicked(rounds: &[Round], set: &[u32]) -> Vec<f64> {
+    let at = |fold: usize| fold * rounds.len() / FOLDS;
+    let of_fold = |fold: usize| {
+        let (from, to) = (at(fold), at(fold + 1));
+        let parts = Ranks::of(rounds[..from].iter().chain(&rounds[to..]), set).widest(set);
+        parts.map_or_else(Vec::new, |(_, (quick, slow))| differences(&rounds[from..to], &quick, &slow))
+    };
+    (0..FOLDS).flat_map(of_fold).collect()
 }
 
 /// The ranks of a set's flows within each round, about their middle: from −½ to ½. Those without an answer are left out.
@@ -276,13 +336,13 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn of(rounds: &[Round], set: &[u32]) -> Self {
+    fn of<'a>(rounds: impl IntoIterator<Item = &'a Round>, set: &[u32]) -> Self {
         let of_round = |round: &Round| {
             let times: Vec<(usize, f64)> =
                 set.iter().enumerate().filter_map(|(place, flow)| Some((place, at(round, *flow)?))).collect();
             ranked(times)
         };
-        Self { rounds: rounds.iter().map(of_round).filter(|ranks| ranks.len() > 1).collect(), flows: set.len() }
+        Self { rounds: rounds.into_iter().map(of_round).filter(|ranks| ranks.len() > 1).collect(), flows: set.len() }
     }
 
     /// Deals the ranks of each round out anew.

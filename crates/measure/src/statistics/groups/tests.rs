@@ -231,6 +231,74 @@ fn groups_of_unlike_sizes_are_found_with_every_flow_in_its_own() {
     assert!(exact >= 19, "{exact} of 20");
 }
 
+/// Rounds of ways 120 µs apart beyond 600 µs, each time longer by up to 700 µs, or by some, in `share` of the exchanges: as where others take the
+/// processors away from a host, which never makes a time shorter.
+fn disturbed(rng: &mut Rng, shifts: &[f64], rounds: usize, share: f64) -> Vec<Round> {
+    let draw = |rng: &mut Rng| {
+        let held = if rng.f64() < share { 700_000.0 * rng.f64() } else { 0.0 };
+        15_000.0 * normal(rng).abs() + held
+    };
+    (0..rounds).map(|_| shifts.iter().map(|shift| Some(600_000.0 + shift + draw(rng))).collect()).collect()
+}
+
+#[test_case(2; "2 ways")]
+#[test_case(4; "4 ways")]
+#[test_case(8; "8 ways")]
+fn groups_are_found_on_a_host_that_others_disturb(ways: u32) {
+    let mut rng = Rng::with_seed(14);
+    let levels: Vec<f64> = (0..ways).map(|way| f64::from(way) * 120_000.0).collect();
+    let exact = (0..20).filter(|seed| {
+        let shifts: Vec<f64> = (0..64).map(|_| levels[rng.usize(..levels.len())]).collect();
+        is_exact(&groups(&disturbed(&mut rng, &shifts, 45, 0.35), LEAST, *seed), &shifts)
+    });
+    let exact = exact.count();
+    assert!(exact >= 19, "{exact} of 20");
+}
+
+#[test]
+fn flows_that_do_not_differ_are_one_group_on_a_host_that_others_disturb() {
+    let mut rng = Rng::with_seed(15);
+    let split = (0..50).filter(|seed| {
+        let rounds = disturbed(&mut rng, &[0.0; 64], 36, 0.4);
+        groups(&rounds, LEAST, *seed).groups.len() > 1
+    });
+    let split = split.count();
+    assert!(split <= 2, "{split} of 50");
+}
+
+/// One way has a queue at most times, and none at the others: the quarter of its times is that of the other way.
+#[test]
+fn ways_that_differ_at_most_times_are_told_apart() {
+    let mut rng = Rng::with_seed(16);
+    let exact = (0..20).filter(|seed| {
+        let shifts = members(&mut rng, 32, &[0.0, 1.0]);
+        let queue = |rng: &mut Rng, shift: f64| if rng.f64() < 0.7 { 100_000.0 * shift } else { 0.0 };
+        let rounds: Vec<Round> = (0..60)
+            .map(|_| {
+                let time = |shift: &f64| 100_000.0 + queue(&mut rng, *shift) + 3_000.0 * normal(&mut rng);
+                shifts.iter().map(time).map(Some).collect()
+            })
+            .collect();
+        is_exact(&groups(&rounds, LEAST, *seed), &shifts)
+    });
+    let exact = exact.count();
+    assert!(exact >= 19, "{exact} of 20");
+}
+
+/// A round that is longer for all: flows of few rounds do not stand in another place for it.
+#[test]
+fn a_flow_is_timed_apart_from_what_its_rounds_are_longer_by() {
+    let rounds: Vec<Round> = (0..10)
+        .map(|round| {
+            let shared = f64::from(round) * 1_000.0;
+            vec![Some(100.0 + shared), Some(200.0 + shared), (round >= 5).then_some(150.0 + shared)]
+        })
+        .collect();
+    let times = polished(&rounds, &[0, 1, 2], 0.5);
+    let beyond = |flow: u32| at(&times, flow).unwrap() - at(&times, 0).unwrap();
+    assert_eq!((beyond(1), beyond(2)), (100.0, 50.0));
+}
+
 /// Rounds without noise.
 fn still(times: &[f64]) -> Vec<Round> {
     vec![times.iter().map(|time| Some(*time)).collect(); 20]
