@@ -118,7 +118,7 @@ fn placed(rounds: &[Round], sets: &[Vec<u32>]) -> Vec<Vec<u32>> {
         let mut flows: Vec<(f64, u32)> = all.iter().filter_map(|flow| Some((of(*flow)?, *flow))).collect();
         flows.sort_by(|one, other| one.0.total_cmp(&other.0));
         let of_set = |set: &Vec<u32>| median(&set.iter().filter_map(|flow| of(*flow)).collect::<Vec<_>>());
-        settled_by_nearest(flows, sets.iter().filter_map(of_set).collect())
+        settled_by_nearest(&flows, sets.iter().filter_map(of_set).collect())
     };
     let (_, placed) = PLACED_BY
         .map(by_quantile)
@@ -130,18 +130,18 @@ fn placed(rounds: &[Round], sets: &[Vec<u32>]) -> Vec<Vec<u32>> {
 
 /// The flows, which ascend by their first number, by the nearest of `centres`, each of which moves to the middle of its flows until none does, and
 /// how unclear that is: the mean distance of flows from their centres as a share of the smallest one between neighbouring centres.
-fn settled_by_nearest(flows: Vec<(f64, u32)>, mut centres: Vec<f64>) -> (f64, Vec<Vec<u32>>) {
+fn settled_by_nearest(flows: &[(f64, u32)], mut centres: Vec<f64>) -> (f64, Vec<Vec<u32>>) {
     let middle = |set: &[(f64, u32)]| median(&set.iter().map(|(time, _)| *time).collect::<Vec<_>>()).unwrap_or(0.0);
     centres.sort_by(f64::total_cmp);
     // Each step brings flows nearer to their centres, so it ends; the bound is for times that are equal but for rounding.
     for _ in 0..flows.len() {
-        let moved: Vec<f64> = by_nearest(&flows, &centres).iter().map(|set| middle(set)).collect();
+        let moved: Vec<f64> = by_nearest(flows, &centres).iter().map(|set| middle(set)).collect();
         if moved == centres {
             break;
         }
         centres = moved;
     }
-    let sets = by_nearest(&flows, &centres);
+    let sets = by_nearest(flows, &centres);
     let away = sets.iter().flat_map(|set| {
         let centre = middle(set);
         set.iter().map(move |(time, _)| (time - centre).abs())
