@@ -1,4 +1,5 @@
-# shellcheck shell=sh
+# What is found, and where things are, stand_in.sh tells; `A && B || C` is meant as it stands.
+# shellcheck shell=sh disable=SC2154,SC2015
 # aws' part of the stand-in. A thing's file is KIND+ID, its identifier made of the counter.
 
 act() {
@@ -11,11 +12,21 @@ act() {
     esac
 }
 
-# The tags of the first specification, as the real one tells them.
+# Finds the tags of the first specification, [{Key=K,Value=V},...], as the real one tells them.
 tags() {
-    first=$(option --tag-specifications "$@")
-    first=${first#*Tags=\[}
-    echo "${first%\]}" | sed 's/{Key=\([^,]*\),Value=\([^}]*\)}/{"Key": "\1", "Value": "\2"}/g'
+    option --tag-specifications "$@"
+    rest=${found#*Tags=\[}
+    found=
+    while :; do
+        case $rest in
+        *\}*) ;;
+        *) return ;;
+        esac
+        tag=${rest%%\}*}
+        rest=${rest#*\}}
+        tag=${tag#*\{Key=}
+        found="$found${found:+, }{\"Key\": \"${tag%%,*}\", \"Value\": \"${tag#*,Value=}\"}"
+    done
 }
 
 # A new thing: its kind, the name of its identifier, and what else is told of it.
@@ -26,25 +37,34 @@ new() {
 }
 
 named() {
-    [ ! -f "$things/$1+$3" ] || fail "An error occurred (Invalid$2.Duplicate) when calling: $3"
+    ! is_there "$things/$1+$3" || fail "An error occurred (Invalid$2.Duplicate) when calling: $3"
     echo "{\"$2\": \"$3\", \"Tags\": [$marks]}" >"$things/$1+$3"
 }
 
 must() {
-    [ -f "$things/$1+$2" ] || fail "An error occurred (Invalid$1.NotFound) when calling the operation: '$2' does not exist"
+    is_there "$things/$1+$2" || fail "An error occurred (Invalid$1.NotFound) when calling the operation: '$2' does not exist"
+}
+
+# Has these be the attachments of a gateway, which is there.
+attach() {
+    is_there "$things/$1"
+    behind=${found#*'"Attachments": ['}
+    echo "${found%%'"Attachments": ['*}\"Attachments\": [$2]${behind#*]}" >"$things/$1"
 }
 
 make() {
-    marks=$(tags "$@")
-    vpc=$(option --vpc-id "$@")
+    tags "$@"
+    marks=$found
+    option --vpc-id "$@"
+    vpc=$found
     case $verb in
     create-vpc) new vpc VpcId '"State": "available",' ;;
     create-internet-gateway) new igw InternetGatewayId '"Attachments": [],' ;;
     attach-internet-gateway)
         must vpc "$vpc"
-        file=$things/igw+$(option --internet-gateway-id "$@")
         ! any igw "\"VpcId\": \"$vpc\"" || fail "An error occurred (Resource.AlreadyAssociated)"
-        sed -i "s/\"Attachments\": \[\]/\"Attachments\": [{\"VpcId\": \"$vpc\"}]/" "$file"
+        option --internet-gateway-id "$@"
+        attach "igw+$found" "{\"VpcId\": \"$vpc\"}"
         ;;
     create-subnet)
         must vpc "$vpc"
@@ -55,49 +75,51 @@ make() {
         new sg GroupId "\"VpcId\": \"$vpc\","
         ;;
     authorize-security-group-ingress)
-        must sg "$(option --group-id "$@")"
-        new sgr SecurityGroupRuleId "\"GroupId\": \"$(option --group-id "$@")\","
+        option --group-id "$@"
+        group=$found
+        must sg "$group"
+        new sgr SecurityGroupRuleId "\"GroupId\": \"$group\","
         ;;
-    create-route) : >"$things/route+$(option --route-table-id "$@")" ;;
+    create-route)
+        option --route-table-id "$@"
+        echo '{}' >"$things/route+$found"
+        ;;
     import-key-pair)
-        named key KeyName "$(option --key-name "$@")"
-        material=$(option --public-key-material "$@")
-        cat "${material#fileb://}" >"$STAND_IN/key"
+        option --key-name "$@"
+        named key KeyName "$found"
+        option --public-key-material "$@"
+        read -r key <"${found#fileb://}"
+        printf '%s\n' "$key" >"$STAND_IN/key"
         ;;
-    create-placement-group) named placement GroupName "$(option --group-name "$@")" ;;
+    create-placement-group)
+        option --group-name "$@"
+        named placement GroupName "$found"
+        ;;
     run-instances) instance "$@" ;;
     esac
 }
 
 instance() {
-    token=$(option --client-token "$@")
+    option --client-token "$@"
+    token=$found
     ! any i "\"ClientToken\": \"$token\"" || return
-    interface=$(option --network-interfaces "$@")
-    subnet=${interface#*SubnetId=}
+    option --network-interfaces "$@"
+    subnet=${found#*SubnetId=}
     subnet=${subnet%%,*}
-    group=${interface#*Groups=}
+    group=${found#*Groups=}
     group=${group%%,*}
     must subnet "$subnet"
     must sg "$group"
     number=${token##*-}
-    must key "$(option --key-name "$@")"
-    boot "$number" admin "$(cat "$STAND_IN/key")"
-    new i InstanceId "\"State\": {\"Name\": \"running\"}, \"ClientToken\": \"$token\", \"SubnetId\": \"$subnet\",
-        \"of\": \"$group\", \"placement\": \"$(option --placement "$@")\", \"EnaSupport\": true,
-        \"PrivateIpAddress\": \"$(address "$number" internal)\", \"PublicIpAddress\": \"$(address "$number" external)\","
-}
-
-# The words of all filters by a tag's value, as they stand in a thing's file.
-tagged() {
-    for word in "$@"; do
-        case $word in
-        Name=tag:*)
-            key=${word#Name=tag:}
-            key=${key%%,*}
-            echo "{\"Key\":.\"$key\",.\"Value\":.\"${word##*Values=}\"}"
-            ;;
-        esac
-    done
+    option --key-name "$@"
+    must key "$found"
+    read -r key <"$STAND_IN/key"
+    boot "$number" admin "$key"
+    address "$number"
+    option --placement "$@"
+    about="\"State\": {\"Name\": \"running\"}, \"ClientToken\": \"$token\", \"EnaSupport\": true,"
+    about="$about \"SubnetId\": \"$subnet\", \"of\": \"$group\", \"placement\": \"$found\","
+    new i InstanceId "$about \"PrivateIpAddress\": \"$internal\", \"PublicIpAddress\": \"$external\","
 }
 
 tell() {
@@ -112,25 +134,45 @@ tell() {
         ;;
     describe-route-tables)
         case "$*" in
-        *route.destination*) [ -f "$things/route+rtb-1" ] || { echo '{"RouteTables": []}'; return; } ;;
+        *route.destination*) is_there "$things/route+rtb-1" || { echo '{"RouteTables": []}'; return; } ;;
         esac
         echo '{"RouteTables": [{"RouteTableId": "rtb-1"}]}'
         return
         ;;
     esac
-    # shellcheck disable=SC2046
-    set -- $(tagged "$@")
+    # In place of all words those of the filters by a tag's value, as they stand in a thing's file.
+    for word in "$@"; do
+        shift
+        case $word in
+        Name=tag:*)
+            key=${word#Name=tag:}
+            set -- "$@" "{\"Key\": \"${key%%,*}\", \"Value\": \"${word##*Values=}\"}"
+            ;;
+        esac
+    done
     case $verb in
-    describe-vpcs) echo "{\"Vpcs\": [$(all vpc "$@")]}" ;;
-    describe-internet-gateways) echo "{\"InternetGateways\": [$(all igw "$@")]}" ;;
-    describe-subnets) echo "{\"Subnets\": [$(all subnet "$@")]}" ;;
-    describe-security-groups) echo "{\"SecurityGroups\": [$(all sg "$@")]}" ;;
-    describe-security-group-rules) echo "{\"SecurityGroupRules\": [$(all sgr "$@")]}" ;;
-    describe-key-pairs) echo "{\"KeyPairs\": [$(all key "$@")]}" ;;
-    describe-placement-groups) echo "{\"PlacementGroups\": [$(all placement "$@")]}" ;;
+    describe-vpcs) list Vpcs vpc "$@" ;;
+    describe-internet-gateways) list InternetGateways igw "$@" ;;
+    describe-subnets) list Subnets subnet "$@" ;;
+    describe-security-groups) list SecurityGroups sg "$@" ;;
+    describe-security-group-rules) list SecurityGroupRules sgr "$@" ;;
+    describe-key-pairs) list KeyPairs key "$@" ;;
+    describe-placement-groups) list PlacementGroups placement "$@" ;;
     describe-vpc-peering-connections) echo '{"VpcPeeringConnections": []}' ;;
-    describe-instances) echo "{\"Reservations\": [{\"Instances\": [$(all i "$@")]}]}" ;;
+    describe-instances)
+        printf '{"Reservations": ['
+        list Instances i "$@"
+        echo ']}'
+        ;;
     esac
+}
+
+# Prints the things of a kind, as `all` does, under their name.
+list() {
+    printf '{"%s": [' "$1"
+    shift
+    all "$@"
+    echo ']}'
 }
 
 busy() {
@@ -139,37 +181,43 @@ busy() {
 
 remove() {
     case $verb in
-    terminate-instances) one=i+$(option --instance-ids "$@") ;;
-    delete-vpc) one=vpc+$(option --vpc-id "$@") ;;
-    delete-subnet) one=subnet+$(option --subnet-id "$@") ;;
-    delete-security-group) one=sg+$(option --group-id "$@") ;;
-    delete-internet-gateway) one=igw+$(option --internet-gateway-id "$@") ;;
-    delete-key-pair) one=key+$(option --key-name "$@") ;;
-    delete-placement-group) one=placement+$(option --group-name "$@") ;;
-    detach-internet-gateway) one=igw+$(option --internet-gateway-id "$@") ;;
+    terminate-instances) kind=i option=--instance-ids ;;
+    delete-vpc) kind=vpc option=--vpc-id ;;
+    delete-subnet) kind=subnet option=--subnet-id ;;
+    delete-security-group) kind=sg option=--group-id ;;
+    delete-internet-gateway | detach-internet-gateway) kind=igw option=--internet-gateway-id ;;
+    delete-key-pair) kind=key option=--key-name ;;
+    delete-placement-group) kind=placement option=--group-name ;;
     esac
-    id=${one#*+}
-    [ -f "$things/$one" ] || fail "An error occurred (InvalidID.NotFound) when calling the operation: '$id' does not exist"
+    option "$option" "$@"
+    id=$found
+    one=$kind+$id
+    is_there "$things/$one" || fail "An error occurred (InvalidID.NotFound) when calling the operation: '$id' does not exist"
+    text=$found
     case $verb in
     delete-vpc)
         ! any subnet "$id" && ! any sg "$id" && ! any igw "\"VpcId\": \"$id\"" || busy
-        rm -f "$things"/route+*
+        for route in "$things"/route+*; do ! is_there "$route" || : >"$route"; done
         ;;
     delete-subnet | delete-placement-group) ! any i "[\"=]$id\"" || busy ;;
     delete-security-group)
         ! any i "\"$id\"" || busy
-        for rule in "$things"/sgr+*; do [ ! -f "$rule" ] || ! grep -q "\"$id\"" "$rule" || rm "$rule"; done
+        for rule in "$things"/sgr+*; do
+            is_there "$rule" || continue
+            case $found in *"\"$id\""*) : >"$rule" ;; esac
+        done
         ;;
-    delete-internet-gateway) ! grep -q '"VpcId"' "$things/$one" || busy ;;
+    delete-internet-gateway) case $text in *'"VpcId"'*) busy ;; esac ;;
     detach-internet-gateway)
-        sed -i 's/"Attachments": \[[^]]*\]/"Attachments": []/' "$things/$one"
+        attach "$one" ''
         return
         ;;
-    esac
-    if [ "$verb" = terminate-instances ]; then
-        token=$(sed -n 's/.*"ClientToken": "\([^"]*\)".*/\1/p' "$things/$one")
+    terminate-instances)
+        token=${text#*'"ClientToken": "'}
+        token=${token%%\"*}
         halt "${token##*-}"
-    fi
-    rm "$things/$one"
+        ;;
+    esac
+    : >"$things/$one"
     echo '{}'
 }

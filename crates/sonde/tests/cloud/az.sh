@@ -1,4 +1,5 @@
-# shellcheck shell=sh
+# What is found, and where things are, stand_in.sh tells; `A && B || C` is meant as it stands.
+# shellcheck shell=sh disable=SC2154,SC2015
 # az's part of the stand-in. A thing's file is KIND+NAME; all lie in the one group.
 
 act() {
@@ -12,53 +13,84 @@ act() {
     done
     verb=$1
     shift
-    name=$(option --name "$@")
-    nsg=$(option --nsg-name "$@")$(option --vnet-name "$@")
-    [ "$kind" != -network-nic ] || nsg=
-    file=$things/$kind+$nsg$name
+    option --name "$@"
+    name=$found
+    option --nsg-name "$@"
+    within=$found
+    option --vnet-name "$@"
+    within=$within$found
+    [ "$kind" != -network-nic ] || within=
+    file=$things/$kind+$within$name
     case $kind-$verb in
     -group-create)
-        marks=$(echo "$*" | sed 's/.*--tags //; s/ --.*//; s/ /", "/g; s/=/": "/g')
-        echo "{\"name\": \"$name\", \"tags\": {\"$marks\"}, \"properties\": {\"provisioningState\": \"Succeeded\"}}" >"$file"
+        marks="$* --"
+        marks=${marks#*--tags }
+        members "${marks%% --*}" ' '
+        echo "{\"name\": \"$name\", \"tags\": {$found}, \"properties\": {\"provisioningState\": \"Succeeded\"}}" >"$file"
         ;;
-    -group-show) [ -f "$file" ] && cat "$file" || fail "(ResourceGroupNotFound) Resource group '$name' could not be found." ;;
+    -group-show) show "$file" || fail "(ResourceGroupNotFound) Resource group '$name' could not be found." ;;
     -group-delete)
-        [ -f "$file" ] || fail "(ResourceGroupNotFound) Resource group '$name' could not be found."
-        for thing in "$things"/-vm+*; do [ ! -f "$thing" ] || halt "${thing##*-}"; done
-        rm "$things"/*
+        is_there "$file" || fail "(ResourceGroupNotFound) Resource group '$name' could not be found."
+        for thing in "$things/"*; do
+            case $thing in "$things/-vm+"*) ! is_there "$thing" || halt "${thing##*-}" ;; esac
+            : >"$thing"
+        done
         ;;
-    -group-list) echo "[$(all -group sonde-run)]" ;;
+    -group-list)
+        printf '['
+        all -group sonde-run
+        echo ']'
+        ;;
     *-create) make "$@" ;;
     *-show | *-get-instance-view)
-        [ -f "$file" ] && cat "$file" || fail "(ResourceNotFound) The Resource '$name' under resource group 'g' was not found."
+        show "$file" || fail "(ResourceNotFound) The Resource '$name' under resource group 'g' was not found."
         ;;
     esac
 }
 
 needs() {
-    [ -f "$things/$1" ] || fail "(InvalidResourceReference) $1 is not there"
+    is_there "$things/$1" || fail "(InvalidResourceReference) $1 is not there"
 }
 
 make() {
-    needs "-group+$(option --resource-group "$@")"
+    option --resource-group "$@"
+    needs "-group+$found"
     number=${name##*-}
     more=
     case $kind in
     -network-nic)
-        needs "-network-vnet-subnet+$(option --vnet-name "$@")$(option --subnet "$@")"
-        needs "-network-public-ip+$(option --public-ip-address "$@")"
-        more=", \"enableAcceleratedNetworking\": $(option --accelerated-networking "$@"),
-            \"ipConfigurations\": [{\"privateIPAddress\": \"$(address "$number" internal)\"}]"
+        option --vnet-name "$@"
+        vnet=$found
+        option --subnet "$@"
+        needs "-network-vnet-subnet+$vnet$found"
+        option --public-ip-address "$@"
+        needs "-network-public-ip+$found"
+        address "$number"
+        option --accelerated-networking "$@"
+        more=", \"enableAcceleratedNetworking\": $found, \"ipConfigurations\": [{\"privateIPAddress\": \"$internal\"}]"
         ;;
-    -network-public-ip) more=", \"ipAddress\": \"$(address "$number" external)\"" ;;
-    -network-vnet-subnet) needs "-network-vnet+$(option --vnet-name "$@")" ;;
-    -network-nsg-rule) needs "-network-nsg+$(option --nsg-name "$@")" ;;
+    -network-public-ip)
+        address "$number"
+        more=", \"ipAddress\": \"$external\""
+        ;;
+    -network-vnet-subnet)
+        option --vnet-name "$@"
+        needs "-network-vnet+$found"
+        ;;
+    -network-nsg-rule)
+        option --nsg-name "$@"
+        needs "-network-nsg+$found"
+        ;;
     -vm)
-        needs "-network-nic+$(option --nics "$@")"
-        boot "$number" "$(option --admin-username "$@")" "$(option --ssh-key-values "$@")"
+        option --nics "$@"
+        needs "-network-nic+$found"
+        option --admin-username "$@"
+        user=$found
+        option --ssh-key-values "$@"
+        boot "$number" "$user" "$found"
         ;;
     esac
     echo "{\"name\": \"$name\", \"provisioningState\": \"Succeeded\"$more}" >"$file"
     # With --no-wait nothing is printed.
-    case "$*" in *--no-wait*) ;; *) cat "$file" ;; esac
+    case "$*" in *--no-wait*) ;; *) show "$file" ;; esac
 }

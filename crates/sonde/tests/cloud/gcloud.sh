@@ -1,4 +1,5 @@
-# shellcheck shell=sh
+# What is found, and where things are, stand_in.sh tells; `A && B || C` is meant as it stands.
+# shellcheck shell=sh disable=SC2154,SC2015
 # gcloud's part of the stand-in. A thing's file is KIND+NAME.
 
 # Name and kind are told apart by where the verb stands.
@@ -20,54 +21,62 @@ act() {
     create) make "$@" ;;
     describe)
         [ "$kind" != -compute-machine-types ] || { echo '{"guestCpus": 4}'; return; }
-        [ -f "$file" ] || fail "(gcloud$kind.describe) Could not fetch resource: - The resource 'projects/p/$name' was not found"
-        cat "$file"
+        show "$file" || fail "(gcloud$kind.describe) Could not fetch resource: - The resource 'projects/p/$name' was not found"
         ;;
     delete)
-        [ -f "$file" ] || fail "(gcloud$kind.delete) Could not fetch resource: - The resource 'projects/p/$name' was not found"
+        is_there "$file" || fail "(gcloud$kind.delete) Could not fetch resource: - The resource 'projects/p/$name' was not found"
         unused "$@"
         [ "$kind" != -compute-instances ] || halt "${name##*-}"
-        rm "$file"
+        : >"$file"
         ;;
-    list) echo "[$(all "$kind")]" ;;
+    list)
+        printf '['
+        all "$kind"
+        echo ']'
+        ;;
     esac
 }
 
 make() {
-    [ ! -f "$file" ] || fail "(gcloud$kind.create) Could not fetch resource: - The resource 'projects/p/$name' already exists"
-    described=$(option --description "$@")
-    region=$(option --region "$@")
+    ! is_there "$file" || fail "(gcloud$kind.create) Could not fetch resource: - The resource 'projects/p/$name' already exists"
+    option --description "$@"
+    described=$found
+    option --region "$@"
+    region=$found
     case $kind in
     -compute-instances) instance "$@" ;;
     -compute-networks-subnets | -compute-firewall-rules)
-        network=$(option --network "$@")
-        [ -f "$things/-compute-networks+$network" ] || fail "The resource 'projects/p/global/networks/$network' was not found"
+        option --network "$@"
+        network=$found
+        is_there "$things/-compute-networks+$network" || fail "The resource 'projects/p/global/networks/$network' was not found"
         echo "{\"name\": \"$name\", \"description\": \"$described\", \"of\": \"$network\", \"region\": \"https://x/regions/$region\"}" >"$file"
         ;;
     *) echo "{\"name\": \"$name\", \"description\": \"$described\", \"region\": \"https://x/regions/$region\"}" >"$file" ;;
     esac
-    cat "$file"
+    show "$file"
 }
 
 instance() {
-    zone=$(option --zone "$@")
-    interface=$(option --network-interface "$@")
-    subnet=${interface#*subnet=}
+    option --zone "$@"
+    zone=$found
+    option --network-interface "$@"
+    subnet=${found#*subnet=}
     subnet=${subnet%%,*}
-    nic=${interface#*nic-type=}
-    [ -f "$things/-compute-networks-subnets+$subnet" ] || fail "The resource 'projects/p/subnetworks/$subnet' was not found"
-    policy=$(option --resource-policies "$@")
-    [ -z "$policy" ] || [ -f "$things/-compute-resource-policies+$policy" ] || fail "The resource 'projects/p/$policy' was not found"
+    nic=${found#*nic-type=}
+    is_there "$things/-compute-networks-subnets+$subnet" || fail "The resource 'projects/p/subnetworks/$subnet' was not found"
+    option --resource-policies "$@"
+    policy=$found
+    [ -z "$policy" ] || is_there "$things/-compute-resource-policies+$policy" || fail "The resource 'projects/p/$policy' was not found"
     number=${name##*-}
-    login=$(option --metadata "$@")
-    login=${login##*ssh-keys=}
+    option --metadata "$@"
+    login=${found##*ssh-keys=}
     boot "$number" "${login%%:*}" "${login#*:}"
-    labels=$(option --labels "$@" | sed 's/=/": "/g; s/,/", "/g')
-    cat >"$file" <<JSON
-{"name": "$name", "status": "RUNNING", "zone": "https://x/zones/$zone", "labels": {"$labels"}, "of": "$subnet $policy",
- "networkInterfaces": [{"networkIP": "$(address "$number" internal)", "nicType": "$nic",
- "accessConfigs": [{"natIP": "$(address "$number" external)"}]}]}
-JSON
+    address "$number"
+    option --labels "$@"
+    members "$found" ,
+    about="\"name\": \"$name\", \"status\": \"RUNNING\", \"zone\": \"https://x/zones/$zone\", \"labels\": {$found}, \"of\": \"$subnet $policy\""
+    outside="\"accessConfigs\": [{\"natIP\": \"$external\"}]"
+    echo "{$about, \"networkInterfaces\": [{\"networkIP\": \"$internal\", \"nicType\": \"$nic\", $outside}]}" >"$file"
 }
 
 unused() {
@@ -77,7 +86,7 @@ unused() {
             fail "The network resource 'projects/p/global/networks/$name' is already being used by 'x'"
         ;;
     -compute-networks-subnets | -compute-resource-policies)
-        ! any -compute-instances "\"of\": .*$name" || fail "The resource '$name' is already being used by 'x'"
+        ! any -compute-instances "\"of\": *$name" || fail "The resource '$name' is already being used by 'x'"
         ;;
     esac
 }

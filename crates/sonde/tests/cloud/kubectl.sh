@@ -1,10 +1,10 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 # kubectl's part of the stand-in: one node, on which every set has a pod that is ready at once.
 
 act() {
     verb=$1
-    run=$(option --selector "$@")
-    run=${run#sonde-run=}
+    option --selector "$@"
+    run=${found#sonde-run=}
     case $verb in
     apply)
         cat >"$STAND_IN/applied"

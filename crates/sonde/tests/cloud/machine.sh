@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 # Machines that can be logged in to. Where STAND_IN/world names a network namespace, the one that all this runs in, each machine
 # is a namespace behind its bridge `cloud`, with an sshd that lets in the user and the key the vendor's program was given, and
 # nobody else. Its address within is its own; the one outside is translated by the world, as clouds do it.
@@ -31,10 +31,11 @@ PrintMotd no
 MaxSessions 64
 MaxStartups 100
 CONFIG
+    address "$1"
     ip netns add "$space"
     ip link add "m$1" type veth peer name eth0 netns "$space"
     ip link set "m$1" master cloud up
-    printf '%s\n' 'link set lo up' "address add $(address "$1" internal)/16 dev eth0" 'link set eth0 up' \
+    printf '%s\n' 'link set lo up' "address add $internal/16 dev eth0" 'link set eth0 up' \
         'route add default via 10.64.0.1' | ip -n "$space" -batch -
     # It has a /run and a list of users of its own; it is back when it listens. Echoes are for every user, as on Debian.
     # shellcheck disable=SC2016

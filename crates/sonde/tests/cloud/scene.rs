@@ -149,7 +149,7 @@ impl Scene {
 
     /// Calls so far.
     pub fn count(&self) -> usize {
-        fs::read_to_string(self.path("cloud/count")).map_or(0, |text| text.trim().parse().unwrap())
+        fs::read_to_string(self.path("cloud/count")).map_or(0, |text| text.lines().count())
     }
 
     /// The calls so far, a line each.
@@ -159,9 +159,10 @@ impl Scene {
 
     /// Things that the cloud remembers.
     pub fn things(&self) -> Vec<String> {
-        let files = fs::read_dir(self.path("cloud/things")).unwrap();
-        let mut names: Vec<String> =
-            files.map(|file| file.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let files = fs::read_dir(self.path("cloud/things")).unwrap().map(Result::unwrap);
+        // A file that says nothing is a thing that is gone.
+        let there = files.filter(|file| file.metadata().unwrap().len() > 0);
+        let mut names: Vec<String> = there.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }
