@@ -57,11 +57,12 @@ fn what_is_over_is_cleaned_and_nothing_else(cloud: usize) {
 #[test_case(2; "azure")]
 fn a_fault_at_each_step_is_told_and_goes_the_next_time(cloud: usize) {
     let name = CLOUDS[cloud].0;
-    let calls = lost(cloud, &[]).calls_of(|scene| scene.down(&["--cloud", name]));
+    let lost = lost(cloud, &[]);
+    let calls = lost.copy().calls_of(|scene| scene.down(&["--cloud", name]));
     for number in steps(cloud, calls) {
         let hows = if cloud == 0 { &["fail", "rubbish"][..] } else { &["fail"] };
         for how in hows {
-            let scene = lost(cloud, &[]);
+            let scene = lost.copy();
             scene.fault(number, "before", how);
             let down = scene.down(&["--cloud", name]);
             assert_ne!(down.code, Some(0), "{how} at call {number} of {calls}: {}", down.told());

@@ -53,16 +53,13 @@ fn a_fault_at_each_step_of_making_leaves_nothing(cloud: usize, how: &str) {
 #[test_case(1; "aws")]
 #[test_case(2; "azure")]
 fn a_fault_at_each_step_of_removing_is_owed_and_goes_the_next_time(cloud: usize) {
-    let calls = {
-        let scene = Scene::of(CLOUDS[cloud]);
-        scene.up(&[]);
-        scene.calls_of(|scene| scene.down(&[]))
-    };
+    let made = Scene::of(CLOUDS[cloud]);
+    made.calls_of(|scene| scene.up(&[]));
+    let calls = made.copy().calls_of(|scene| scene.down(&[]));
     for number in steps(cloud, calls) {
         for when in moments(cloud) {
             let what = format!("fail {when} call {number} of {calls}");
-            let scene = Scene::of(CLOUDS[cloud]);
-            scene.up(&[]);
+            let scene = made.copy();
             scene.fault(number, when, "fail");
             let down = scene.down(&[]);
             assert_eq!(down.code, Some(1), "{what}: {}", down.told());

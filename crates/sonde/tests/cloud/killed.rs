@@ -37,16 +37,13 @@ fn killed_at_each_step_of_making(cloud: usize) {
 #[test_case(1; "aws")]
 #[test_case(2; "azure")]
 fn killed_at_each_step_of_removing(cloud: usize) {
-    let calls = {
-        let scene = Scene::of(CLOUDS[cloud]);
-        scene.up(&[]);
-        scene.calls_of(|scene| scene.down(&[]))
-    };
+    let made = Scene::of(CLOUDS[cloud]);
+    made.calls_of(|scene| scene.up(&[]));
+    let calls = made.copy().calls_of(|scene| scene.down(&[]));
     for number in steps(cloud, calls) {
         for when in moments(cloud) {
             let what = format!("killed {when} call {number} of {calls}");
-            let scene = Scene::of(CLOUDS[cloud]);
-            scene.up(&[]);
+            let scene = made.copy();
             scene.fault(number, when, "kill");
             assert_eq!(scene.down(&[]).code, None, "{what}");
             assert!(scene.owes(), "{what}");

@@ -67,6 +67,15 @@ impl Scene {
         scene
     }
 
+    /// Another of this vendor that has come as far as this one: what it remembers, and what is owed.
+    pub fn copy(&self) -> Self {
+        let copy = Self::of(self.cloud);
+        for folder in ["cloud", "state"] {
+            copy_files(&self.path(folder), &copy.path(folder));
+        }
+        copy
+    }
+
     /// A path in its folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
@@ -184,5 +193,18 @@ impl Scene {
     pub fn assert_clean(&self, what: &str, ended: &Ended) {
         assert_eq!(self.things(), [""; 0], "{what}: left\n{}\n{}", ended.told(), self.calls());
         assert!(!self.owes(), "{what}: owed though nothing is there\n{}", ended.told());
+    }
+}
+
+/// Copies all files of a folder, and of those in it.
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_files(&from, &to);
+        } else {
+            fs::copy(from, to).unwrap();
+        }
     }
 }
