@@ -7,8 +7,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
@@ -32,11 +32,16 @@ table ip cloud {
 ";
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
+/// True once the first world has been; while it is, no other is begun. A program as large as a debug build takes ten seconds and more to
+/// compress: the first test does that for all, and no two do it at once.
+static FIRST: Mutex<bool> = Mutex::new(false);
 
 /// A world and the cloud in it.
 pub struct World {
     pub scene: Scene,
     space: String,
+    /// Held by the first.
+    first: Option<MutexGuard<'static, bool>>,
 }
 
 impl World {
@@ -47,13 +52,15 @@ impl World {
             return None;
         }
         let space = format!("sondecloud-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let world = Self { scene: Scene::of(CLOUDS[cloud]), space };
+        let has_been = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = (!*has_been).then_some(has_been);
+        let world = Self { scene: Scene::of(CLOUDS[cloud]), space, first };
         world.build();
         Some(world)
     }
 
     fn build(&self) {
-        let Self { scene, space } = self;
+        let Self { scene, space, .. } = self;
         // Users of the machines pass through it to their homes.
         fs::set_permissions(scene.path(""), fs::Permissions::from_mode(0o711)).unwrap();
         fs::write(scene.path("cloud/world"), format!("{space}\n")).unwrap();
@@ -90,6 +97,9 @@ impl World {
         command.arg(program()).args(words);
         self.scene.around(&mut command);
         command.env("XDG_RUNTIME_DIR", self.scene.path(""));
+        // The program as it is sent is compressed by the first test that sends it, and lies there for the others, as for whoever
+        // sends it twice.
+        command.env("XDG_CACHE_HOME", kept());
         command
     }
 
@@ -184,6 +194,9 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
+        if let Some(has_been) = &mut self.first {
+            **has_been = true;
+        }
         // Processes may be left by a test that failed; one that passed has left the world alone.
         for number in 0..2 {
             for process in self.on(number).unwrap_or_default() {
@@ -242,13 +255,18 @@ impl Sample {
     }
 }
 
+/// Folder, beside what was built, of what outlives a test.
+fn kept() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cloud")
+}
+
 /// This program without what a debugger wants of it, for it goes to each machine; it is kept beside what was built. Where there is
 /// no `strip` it goes whole.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let whole = cargo_bin("sonde");
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cloud");
+        let folder = kept();
         let small = folder.join("sonde");
         let new = |file: &Path| fs::metadata(file).and_then(|facts| facts.modified()).ok();
         if new(&small) < new(&whole) {
