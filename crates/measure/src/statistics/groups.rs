@@ -102,9 +102,10 @@ pub fn groups(
     Groups { groups: told(rounds, joined(rounds, placed(rounds, &settled), least_ns)), least_ns }
 }
 
-/// Quantiles of a flow's times by which flows are placed: the quarter stands still where a host, which only ever adds to a time, disturbs half of the
-/// exchanges; the middle tells ways apart that are longer at most times, and not at all.
-const PLACED_BY: [f64; 2] = [0.25, 0.5];
+/// Quantiles of a flow's times by which flows are placed, each with the passes of [`polished`]. A host only ever adds to a time: where it does so to
+/// most exchanges the low ones still stand, as they came. Where all times of a round are longer together, the passes take that away; and the middle
+/// tells ways apart that are longer at most times, and not at all.
+const PLACED_BY: [(f64, usize); 4] = [(0.1, 1), (0.25, 1), (0.25, POLISHED), (0.5, POLISHED)];
 
 /// The flows of `sets` by the nearest of the sets' centres, which are the medians of their flows, from the quickest to the slowest; a set that all
 /// flows leave is left out. A cut in two may fall through flows that lie half way between both its parts, and the next cut of a part is too unsure of
@@ -112,8 +113,8 @@ const PLACED_BY: [f64; 2] = [0.25, 0.5];
 /// one that parts them most clearly decides.
 fn placed(rounds: &[Round], sets: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let all = sets.concat();
-    let by_quantile = |q: f64| {
-        let times = polished(rounds, &all, q);
+    let by_quantile = |(q, passes): (f64, usize)| {
+        let times = polished(rounds, &all, q, passes);
         let of = |flow: u32| times.get(flow as usize).copied().flatten();
         let mut flows: Vec<(f64, u32)> = all.iter().filter_map(|flow| Some((of(*flow)?, *flow))).collect();
         flows.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -152,16 +153,16 @@ fn settled_by_nearest(flows: &[(f64, u32)], mut centres: Vec<f64>) -> (f64, Vec<
     (scatter / apart, sets.into_iter().map(names).collect())
 }
 
-/// Steps after which what a step would still change is far below what is told.
-const POLISHES: usize = 3;
+/// Passes after which what another would change is far below what is told.
+const POLISHED: usize = 3;
 
 /// The `q`-th quantile of the times of each of `flows`, by its number, where each round is as much longer or shorter for all as its flows are on the
-/// whole (median polish, Tukey 1977, chapter 11); nanoseconds. The median of all flows in a round would not do as the round's: among groups it leaps
-/// from one to the next with few flows.
-fn polished(rounds: &[Round], flows: &[u32], q: f64) -> Round {
+/// whole (median polish, Tukey 1977, chapter 11), nanoseconds; after so many passes, of which the first takes all rounds for alike. The median of all
+/// flows in a round would not do as the round's: among groups it leaps from one to the next with few flows.
+fn polished(rounds: &[Round], flows: &[u32], q: f64, passes: usize) -> Round {
     let mut times = vec![None; rounds.iter().map(Vec::len).max().unwrap_or(0)];
     let mut shared = vec![0.0; rounds.len()];
-    for _ in 0..POLISHES {
+    for _ in 0..passes {
         for &flow in flows {
             let of_round = |(round, shared): (&Round, &f64)| Some(at(round, flow)? - shared);
             let mut seen: Vec<f64> = rounds.iter().zip(&shared).filter_map(of_round).collect();
