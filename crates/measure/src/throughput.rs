@@ -38,11 +38,11 @@ pub struct Throughput {
     pub ours: Carried,
     /// Payload of the peer's calls, as it reported; absent where it reported nothing.
     pub theirs: Option<Theirs>,
-    /// Bytes per second that were handed to the kernel of the sending end, over our time; absent where that end is the
-    /// peer's and told nothing, or where there was no time.
+    /// Bytes per second that were handed to the kernel of the sending end, over our time, of several streams for a set time each over its own;
+    /// absent where that end is the peer's and told nothing, or where there was no time.
     pub sent_bytes_per_s: Option<f64>,
     /// Bytes per second that the receiving end's program had, over our time, or the peer's where that end is the peer's and its time is
-    /// longer; absent where that end is the peer's and told nothing, or where there was no time.
+    /// longer, of several streams for a set time each over its own; absent where that end is the peer's and told nothing, or where there was no time.
     pub received_bytes_per_s: Option<f64>,
     /// Durations of our end's calls; absent unless requested. A call that waits for room or for data shows how the
     /// stream was held up, not how long anything was on its way.
@@ -149,6 +149,30 @@ impl Throughput {
     }
 }
 
+impl Throughput {
+    /// Has the rates of several streams be the sums of those that each had over its own time; `theirs` are the peer's ends of them, in the same
+    /// order. Where all send for a set time, one that drains long after the others has not slowed them.
+    pub fn rate_by_stream(&mut self, theirs: &[Stream]) {
+        if self.streams.len() < 2 {
+            return;
+        }
+        let sum = |streams: &mut dyn Iterator<Item = (Bytes, Nanos)>| {
+            streams.map(|(bytes, time)| per_second(bytes, time)).sum::<Option<f64>>()
+        };
+        let ours = sum(&mut self.streams.iter().map(|ours| (ours.carried.bytes, ours.elapsed_ns)));
+        let paired = || self.streams.iter().zip(theirs).filter(|_| theirs.len() == self.streams.len());
+        let sends = self.direction == Direction::Send;
+        let far = |(ours, theirs): (&Stream, &Stream)| {
+            let drained = if sends { theirs.elapsed_ns } else { Nanos::ZERO };
+            (theirs.carried.bytes, ours.elapsed_ns.max(drained))
+        };
+        let far = paired().next().and_then(|_| sum(&mut paired().map(far)));
+        let (sent, received) = if sends { (ours, far) } else { (far, ours) };
+        self.sent_bytes_per_s = self.sent_bytes_per_s.and(sent).or(self.sent_bytes_per_s);
+        self.received_bytes_per_s = self.received_bytes_per_s.and(received).or(self.received_bytes_per_s);
+    }
+}
+
 /// Bytes per second; `None` where there was no time.
 pub fn per_second(bytes: Bytes, time: Nanos) -> Option<f64> {
     (time > Nanos::ZERO).then(|| bytes.0 as f64 / time.as_secs_f64())
@@ -225,6 +249,8 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
+    use test_case::test_case;
+
     use super::meter::Meter;
     use super::*;
     use crate::unit::Instant;
@@ -254,6 +280,32 @@ mod tests {
         assert_eq!(sent.received_bytes_per_s, Some(4_500.0));
         let received = Throughput::of(Direction::Receive, &metered(0), None, Vec::new());
         assert_eq!((received.sent_bytes_per_s, received.received_bytes_per_s), (None, Some(5_012.0)));
+    }
+
+    /// Of three streams for two seconds, one drains for ten more.
+    #[test_case(Direction::Send, Some(2_300.0), Some(2_100.0); "that we send")]
+    #[test_case(Direction::Receive, Some(2_125.0), Some(2_300.0); "that we receive")]
+    fn a_stream_that_drains_long_does_not_slow_the_others(
+        direction: Direction,
+        sent: Option<f64>,
+        received: Option<f64>,
+    ) {
+        let stream = |bytes: u64, seconds: u64| Stream {
+            carried: Carried { bytes: Bytes(bytes), ..Carried::default() },
+            elapsed_ns: Nanos::secs(seconds),
+            ..Stream::default()
+        };
+        let theirs = [stream(2_000, 2), stream(2_000, 2), stream(1_500, 15)];
+        let told = Theirs { carried: Carried { bytes: Bytes(5_500), ..Carried::default() }, elapsed_ns: None };
+        let mut found = Throughput::of(direction, &metered(0), Some(told), Vec::new());
+        let alone = found.clone();
+        found.rate_by_stream(&theirs);
+        assert_eq!(found, alone, "one stream by itself");
+        found.streams = vec![stream(2_000, 2), stream(2_000, 2), stream(3_600, 12)];
+        found.rate_by_stream(&theirs);
+        assert_eq!((found.sent_bytes_per_s, found.received_bytes_per_s), (sent, received));
+        found.rate_by_stream(&theirs[..2]);
+        assert_eq!((found.sent_bytes_per_s, found.received_bytes_per_s), (sent, received), "not all of them told");
     }
 
     #[test]

@@ -141,6 +141,10 @@ fn of_certificate(wrong: CertificateError) -> TlsError {
             };
             TlsError::Misnamed { asked: expected.to_str().into_owned(), shown: presented.iter().map(bare).collect() }
         }
+        // The verifier tells of it by this word alone. `openssl req -x509` makes such certificates unless it is told not to.
+        CertificateError::Other(reason) if reason.0.to_string() == "CaUsedAsEndEntity" => {
+            TlsError::Unbelievable("it is an authority's, made to sign others (CA:TRUE), and no server's".to_owned())
+        }
         other => TlsError::Unbelievable(other.to_string()),
     }
 }

@@ -267,6 +267,7 @@ fn warnings(look: &Look) -> Vec<String> {
     // A program that is there and was not measured comes first: it was asked for.
     let mut texts = sentence::programs(look);
     texts.extend(sentence::errors(look));
+    texts.extend(sentence::named_ports(look));
     texts.extend(sentence::silent_address(look));
     texts.extend(sentence::reset(look));
     texts.extend(sentence::handshakes(look));

@@ -218,7 +218,8 @@ pub(crate) fn names(asked: &[Service]) -> String {
     }
 }
 
-fn seen(seen: &Seen) -> String {
+/// What was seen, in words: `no answer in 3.00 s`.
+pub(crate) fn seen(seen: &Seen) -> String {
     match seen {
         Seen::Answer { after_ns } => format!("answered in {after_ns}"),
         Seen::Reset { after_ns } => format!("RST · {after_ns}"),

@@ -128,6 +128,8 @@ pub enum Hint {
     Untrusted,
     /// The server's certificate is for another name.
     Misnamed,
+    /// The server's certificate is none that can be believed, for another reason.
+    Unbelievable,
     /// The server's certificate is over, or has not begun.
     Untimely {
         /// True where it has not begun.

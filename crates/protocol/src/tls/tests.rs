@@ -42,6 +42,15 @@ impl World {
         Self::new("db1", (2020, 4000))
     }
 
+    /// One whose server shows a certificate that it signed itself, and that may sign others.
+    fn of_itself(name: &str) -> Self {
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap().der().to_vec();
+        Self { authority: certificate.clone(), certificate, key: key.serialize_der() }
+    }
+
     fn trust(&self) -> Trust {
         Trust::Roots(vec![self.authority.clone()])
     }
@@ -221,6 +230,8 @@ fn who_is_not_believed_is_told_why() {
     assert_eq!(refused(&good, "db1", &World::good().trust(), ""), TlsError::Untrusted);
     let misnamed = TlsError::Misnamed { asked: "db2".into(), shown: vec!["db1".into()] };
     assert_eq!(refused(&good, "db2", &good.trust(), ""), misnamed);
+    let own = World::of_itself("db1");
+    assert!(matches!(refused(&own, "db1", &own.trust(), ""), TlsError::Unbelievable(why) if why.contains("CA:TRUE")));
     let over = World::new("db1", (2000, 2001));
     assert!(
         matches!(refused(&over, "db1", &over.trust(), ""), TlsError::Untimely { early: false, words } if words.contains("days ago"))

@@ -75,6 +75,23 @@ fn sooner(look: &Look) -> Option<String> {
     let of_echo = rows.iter().find(|(leg, _)| leg.carrier == Carrier::Icmp).map(|(_, lead)| *lead);
     let noticed = BY_PATH.max(SKEWED * reference.sums.median().map_or(0.0, |median| median.0 as f64));
     let echo = of_echo.zip(of_handshake).filter(|(echo, handshake)| *echo >= noticed.max(OF_ECHO_ALONE * handshake));
+    // What reaches a program as soon as the echo is of no use against the echo: what the reference has to itself takes the time.
+    let as_soon = of_echo.and_then(|echo| programs_as_soon(look, echo.max(BY_PATH)));
+    if let Some(leg) = as_soon.filter(|leg| echo.is_some() && leg.port != reference.port) {
+        return Some(format!(
+            "{}: its handshakes take as long as its requests, and {} and ICMP echo are answered sooner: what stands before this port (a proxy, another \
+             host behind it, a rule) or a longer path of its packets takes that time; which of them is not established.",
+            name(reference),
+            name(leg)
+        ));
+    }
+    let over = (reference.carrier, Carrier::Udp);
+    if let Some(leg) = as_soon.filter(|leg| over == (Carrier::Tcp, leg.carrier) && leg.who == reference.who) {
+        return Some(format!(
+            "{} and ICMP echo are answered sooner: TCP takes that time, on the path or at an end.",
+            name(leg)
+        ));
+    }
     let of_program = rows.iter().filter(|(leg, _)| echo.is_none() || leg.carrier != Carrier::Icmp);
     let of_program: Vec<String> = of_program.map(|(leg, _)| name(leg)).collect();
     let echo = echo.map(|_| {
@@ -89,6 +106,16 @@ fn sooner(look: &Look) -> Option<String> {
         )
     });
     Some([echo, program].into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// The row of a program that leads the reference by most of what an echo leads it by, nanoseconds.
+fn programs_as_soon(look: &Look, echo: f64) -> Option<&Leg> {
+    let findings = look.judgement.findings.iter().filter(|finding| finding.word == Some(Word::Less));
+    let mut led = findings.filter_map(|finding| {
+        let Subject::Leg { leg } = finding.of else { return None };
+        Some((look.legs.get(leg as usize)?, -finding.shift?.value_ns))
+    });
+    led.find(|(leg, lead)| leg.who.is_program() && *lead >= AS_SOON * echo).map(|(leg, _)| leg)
 }
 
 /// The finding of the reference's handshakes.
@@ -115,6 +142,9 @@ fn slow_handshakes(look: &Look) -> Option<String> {
 /// No smaller difference is put down to what stands on the path: hosts that rest between requests wake for one protocol later than for another,
 /// and set up a connection, in as much.
 const BY_PATH: f64 = 200_000.0;
+
+/// Share of an echo's lead from which another program's row is as soon.
+const AS_SOON: f64 = 0.75;
 
 /// Times a handshake's lead over the program from which an echo's is another matter.
 const OF_ECHO_ALONE: f64 = 4.0;

@@ -237,10 +237,44 @@ pub(super) fn silent_address(look: &Look) -> Option<String> {
     }
     let host = &look.host;
     let tried = number::count(ports.len() as u64, "port", "ports");
+    if look
+        .silent
+        .iter()
+        .flat_map(|asked| std::iter::once(&asked.echo).chain(asked.ports.iter().map(|port| &port.seen)))
+        .any(Seen::is_sign_of_life)
+    {
+        return Some(format!(
+            "{host} has the {version} address {address} too, where none of {tried} is open. Programs that try it first wait, or fail → mend its {version} \
+             path, or remove that address from the name"
+        ));
+    }
     Some(format!(
         "{host} has the {version} address {address} too, which did not answer: no reply to ICMP echo, nor on {tried}. Programs that try it first \
          wait → mend its {version} path, or remove that address from the name"
     ))
+}
+
+/// The words for each port that was named and is not open, with the action.
+pub(super) fn named_ports(look: &Look) -> Vec<String> {
+    let Some(asked) = look.addresses.first() else { return Vec::new() };
+    let of = |named: &u16| {
+        let found: Vec<&PortFinding> = asked.ports.iter().filter(|port| port.port == *named).collect();
+        let is_open = found.iter().any(|port| port.verdict == Verdict::Open);
+        let each = |port: &&PortFinding| {
+            let transport = port.transport.to_string().to_uppercase();
+            format!("{transport} {} ({})", words::port::state(port.verdict), reach::seen(&port.seen))
+        };
+        let each: Vec<String> = found.iter().map(each).collect();
+        let place = if asked.address.contains(':') {
+            format!("[{}]:{named}", asked.address)
+        } else {
+            format!("{}:{named}", asked.address)
+        };
+        (!found.is_empty() && !is_open).then(|| {
+            format!("Port {named} is not among the rows: {} → `sonde check {}`", each.join(", "), shell::word(&place))
+        })
+    };
+    look.named.iter().filter_map(of).collect()
 }
 
 /// All that was seen when the host was tried.

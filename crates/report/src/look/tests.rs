@@ -303,6 +303,35 @@ fn an_echo_that_is_sooner_than_a_handshake_too_is_no_matter_of_the_program(echo:
     assert_eq!((told, text.contains("ICMP echo, TCP connect")), (is_told, !is_told), "{text}");
 }
 
+/// The leads of the echo, the handshake and the same program's row over UDP, nanoseconds; and the port of that row, beside 7663 of the reference.
+#[test_case((4.2e6, 0.1e6, 4.1e6), 7_664, "TCP :7663: its handshakes take as long as its requests, and UDP :7664 and ICMP echo are answered sooner"; "one port takes longer")]
+#[test_case((0.5e6, 0.15e6, 0.43e6), 7_663, "UDP :7663 and ICMP echo are answered sooner: TCP takes that time"; "one protocol takes longer")]
+#[test_case((0.5e6, 0.45e6, 0.1e6), 7_663, "the kernel replies sooner than the program"; "the program takes longer")]
+#[test_case((30e3, 10e3, 28e3), 7_663, "the kernel replies sooner than the program"; "by less than a host wakes in")]
+fn what_the_reference_alone_takes_is_told_by_the_rows_that_do_not(
+    (echo, connect, udp): (f64, f64, f64),
+    port: u16,
+    expected: &str,
+) {
+    let mut found = found_of_echo(Subject::Leg { leg: 0 }, Cause::NotEstablished);
+    let legs = &mut found.look.legs;
+    let place =
+        |legs: &[Leg], carrier: Carrier| legs.iter().position(|leg| leg.carrier == carrier).expect("one") as u32;
+    let (handshake, other) = (place(legs, Carrier::TcpConnect), place(legs, Carrier::Udp));
+    legs[other as usize].port = Some(port);
+    let lead = |of: Subject| {
+        [(0, echo), (handshake, connect), (other, udp)].into_iter().find(|(leg, _)| of == (Subject::Leg { leg: *leg }))
+    };
+    for finding in &mut found.look.judgement.findings {
+        if let Some((_, lead)) = lead(finding.of) {
+            finding.shift = Some(Shift { value_ns: -lead, low_ns: None, high_ns: None });
+            (finding.word, finding.cause) = (Some(Word::Less), Some(Cause::NotEstablished));
+        }
+    }
+    let text = unbroken(&found);
+    assert!(text.contains(expected), "{text}");
+}
+
 #[test]
 fn handshakes_that_take_longer_than_requests_say_nothing_of_an_echo() {
     let mut found = found_of_echo(Subject::Leg { leg: 0 }, Cause::NotEstablished);

@@ -156,6 +156,7 @@ fn untried(why: Untried) -> &'static str {
         Untried::Stopped => "the run was ended",
         Untried::TooFast => "datagrams cannot be sent as fast as the stream went",
         Untried::Refused => "no datagrams of this size came through",
+        Untried::Unrated => "no rate at which the stream arrived is known",
     }
 }
 

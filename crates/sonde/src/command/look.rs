@@ -171,6 +171,7 @@ impl<'a> Run<'a> {
         let mut look = Look {
             host,
             addresses,
+            named: self.wishes().iter().map(|wish| wish.number).collect(),
             silent,
             interval_ns,
             length_ns,
@@ -204,20 +205,26 @@ impl<'a> Run<'a> {
         self.options.host.port.or(first.map(|wish| wish.number))
     }
 
-    /// Tries all addresses at once, and once more with patience where they may be far away. Where nobody answered at first, the other address of
-    /// the name is tried with them then, and stands last.
+    /// The ports that somebody named.
+    fn wishes(&self) -> Vec<PortWish> {
+        let of_host = self.options.host.port.map(PortWish::measured);
+        self.options.port.as_ref().map_or(of_host.into_iter().collect(), |list| list.0.clone())
+    }
+
+    /// Tries all addresses at once, and once more with patience where they may be far away. Where no port is open at first, the other address of the
+    /// name is tried with them then, and stands last.
     fn survey(&self, first: &First<'_>) -> Vec<AddressReach> {
         let reached = self.survey_within(PATIENCE[0], &self.places, &|name, heard| first.hear(name, heard));
         let after: Vec<Nanos> = reached.iter().flat_map(AddressReach::seen).filter_map(Seen::answered_after).collect();
-        let asks_again = after.iter().min().is_none_or(|fastest| *fastest > FAR);
-        let other = self.other.filter(|_| after.is_empty());
+        let other = self.other.filter(|_| !reached.iter().any(has_open_port));
+        let asks_again = other.is_some() || after.iter().min().is_none_or(|fastest| *fastest > FAR);
         let no_way = reached.iter().all(|reach| reach.no_route.is_some()) && other.is_none();
         if !asks_again || self.stop.requested() || no_way {
             return reached;
         }
         // What was told is not told again.
         let hear = |name: &str, heard: Heard<'_>| {
-            if after.is_empty() {
+            if after.is_empty() || other.is_some_and(|other| name == reach::shown(other)) {
                 first.hear(name, heard);
             }
         };
@@ -225,17 +232,19 @@ impl<'a> Run<'a> {
         self.survey_within(PATIENCE[1], &places, &hear)
     }
 
-    /// Sets the silent one aside of the first address and the other, where that was tried: programs that have both connect to the one that answers.
-    /// The first stays where neither answers.
+    /// Sets one aside of the first address and the other, where that was tried: the one that answers less, for programs that have both connect to the
+    /// one that serves. The first stays where neither does.
     fn set_aside(&mut self, reached: &mut Vec<AddressReach>) -> Vec<Asked> {
         let is_silent = |reach: &AddressReach| !reach.seen().any(Seen::is_sign_of_life);
         let beyond = if reached.len() > self.places.len() { reached.pop() } else { None };
         let Some((mut beyond, other)) = beyond.zip(self.other) else { return Vec::new() };
-        if is_silent(&reached[0]) && !is_silent(&beyond) {
+        let serves = |reach: &AddressReach| (has_open_port(reach), !is_silent(reach));
+        let is_better = serves(&beyond) > serves(&reached[0]);
+        if is_better {
             std::mem::swap(&mut reached[0], &mut beyond);
             self.places[0] = other;
         }
-        if is_silent(&beyond) { vec![asked(beyond)] } else { Vec::new() }
+        if is_better || is_silent(&beyond) { vec![asked(beyond)] } else { Vec::new() }
     }
 
     fn survey_within(
@@ -245,9 +254,7 @@ impl<'a> Run<'a> {
         hear: &(dyn Fn(&str, Heard<'_>) + Sync),
     ) -> Vec<AddressReach> {
         let options = self.options;
-        let of_host = options.host.port.map(PortWish::measured);
-        let wishes: Vec<PortWish> = options.port.as_ref().map_or(of_host.into_iter().collect(), |list| list.0.clone());
-        let (family, ports, host) = (Family::Any, ports(&wishes), options.host.host.clone());
+        let (family, ports, host) = (Family::Any, ports(&self.wishes()), options.host.host.clone());
         let tls = web_terms(&host);
         let plan = Survey { family, ports, timeout, tries: 1, services: true, host, tls };
         thread::scope(|scope| {
@@ -372,6 +379,10 @@ fn count_rounds(legs: &[Leg]) -> u64 {
     legs.iter().map(|leg| leg.exchanges.len() as u64).max().unwrap_or(0)
 }
 
+fn has_open_port(reach: &AddressReach) -> bool {
+    reach.ports.iter().any(|port| port.verdict == Verdict::Open)
+}
+
 fn asked(reach: AddressReach) -> Asked {
     Asked { address: reach.address, echo: reach.echo, ports: reach.ports }
 }
@@ -388,6 +399,7 @@ mod tests {
         let look = Look {
             host: "db1".to_owned(),
             addresses: Vec::new(),
+            named: Vec::new(),
             silent: Vec::new(),
             interval_ns: Nanos::millis(100),
             length_ns: Nanos::secs(5),

@@ -132,6 +132,9 @@ fn known(hint: &Hint) -> Option<String> {
             "name the certificate that signed it (--ca FILE). With --insecure it is not verified: anybody may answer then"
         }
         Hint::Misnamed => "name the host as its certificate does, or say that name by --tls-name",
+        Hint::Unbelievable => {
+            "let the server show a certificate that was made for it. With --insecure it is not verified: anybody may answer then"
+        }
         Hint::Untimely { early: false } => {
             "renew its certificate, or correct this host's clock. With --insecure it is not verified: anybody may answer then"
         }

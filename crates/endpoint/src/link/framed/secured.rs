@@ -189,6 +189,7 @@ pub fn told(error: &TlsError, peer: SocketAddr) -> EndpointError {
     let hint = match error {
         TlsError::Untrusted | TlsError::NoRoots => Some(Hint::Untrusted),
         TlsError::Misnamed { .. } => Some(Hint::Misnamed),
+        TlsError::Unbelievable(_) => Some(Hint::Unbelievable),
         TlsError::Untimely { early, .. } => Some(Hint::Untimely { early: *early }),
         TlsError::Alert(name) => Some(Hint::Alert(Alerted::of(name))),
         TlsError::Foreign => Some(Hint::NoTls),

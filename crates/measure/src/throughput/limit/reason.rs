@@ -28,6 +28,8 @@ pub enum Untried {
     TooFast,
     /// None came through: the peer accepted none, or the path drops all of this size.
     Refused,
+    /// It is not known how fast the stream went, as where it broke off.
+    Unrated,
 }
 
 /// A question that only datagrams beside the stream answer.

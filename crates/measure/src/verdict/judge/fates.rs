@@ -111,6 +111,9 @@ fn waited(outcome: &Outcome, method: &Method, gone: u64) -> Option<f64> {
     // By a schedule the others leave when they are due, but for those that were skipped meanwhile.
     let skipped = outcome.offered_per_s.map(|rate| outcome.counts.ticks_missed as f64 / rate * 1e9);
     let waiting = if method.schedule.has_instants() { skipped.unwrap_or(0.0).min(waiting) } else { waiting };
+    // No wait for one was what the others took: that for the last may have ended with the run, as by a reset.
+    let answered = outcome.response.mean_ns.unwrap_or(0.0) * outcome.counts.answered as f64;
+    let waiting = waiting.min(outcome.elapsed_ns.0 as f64 - answered);
     let share = waiting / outcome.elapsed_ns.0 as f64;
     (one_at_a_time && share.is_finite() && share >= WAITED).then_some(share.min(1.0))
 }
@@ -315,6 +318,22 @@ mod tests {
             None,
             "the others leave when they are due"
         );
+    }
+
+    /// A reset after 3.55 s ends the wait for the last request as it began.
+    #[test_case(2.0, Some(0.5); "that was waited for")]
+    #[test_case(3.9, None; "that was not")]
+    fn the_time_that_replies_took_was_no_wait_for_others(mean_ms: f64, expected: Option<f64>) {
+        let counts = Counts { scheduled: 1_001, answered: 1_000, lost: 1, ..Counts::default() };
+        let (mut outcome, method) = run(counts, Carrier::Tcp);
+        outcome.elapsed_ns = Nanos::millis(3_900 + 100 * u64::from(mean_ms < 3.0));
+        outcome.response.mean_ns = Some(mean_ms * 1e6);
+        let method = Method { timeout_ns: Nanos::secs(2), ..method };
+        let share = fates(&outcome, &method, None).find_map(|warning| match warning {
+            Warning::Lost { waited_share, .. } => waited_share,
+            _ => None,
+        });
+        assert_eq!(share, expected);
     }
 
     /// A server that is stopped for 1.5 s of 6 costs a loop of one request at a time, each 10 ms, one late reply and 148 that were not sent.

@@ -257,6 +257,9 @@ fn send_failed(command: Command) -> &'static str {
     match command {
         Command::Replay => "the interface's queue was full or a local rule forbids it: raise --send-buffer",
         Command::Syn => "the interface's queue was full or a local rule forbids it: lower --rate",
+        Command::Ask => {
+            "no local port, file or buffer was free (a connection holds its port for a minute after its end: net.ipv4.ip_local_port_range), the interface's queue was full, or a local rule forbids it: ask more rarely (--every, --rate)"
+        }
         _ => "the interface's queue was full or a local rule forbids it: lower --rate, raise --send-buffer",
     }
 }

@@ -4,6 +4,9 @@ use measure::verdict::lost::LeavesBy;
 
 use crate::words::command::Command;
 
+/// Losses from which connections may be compared by them.
+const OF_A_PATH: u64 = 3;
+
 /// The action where `count` of `sent` requests were lost, of which our own sockets had no room for `dropped`.
 pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command: Command) -> &'static str {
     let ours = dropped.is_some_and(|dropped| dropped.saturating_mul(2) >= count);
@@ -39,7 +42,9 @@ pub fn advice(count: u64, sent: u64, dropped: Option<u64>, by: LeavesBy, command
         (_, LeavesBy::Connection) => {
             "ask less often (--every 10ms): a server that accepts slowly drops handshakes as a path does; raise --timeout to separate lost from late"
         }
-        (_, LeavesBy::Reply) if command == Command::Paths => "raise --timeout to separate lost from late",
+        (_, LeavesBy::Reply) if command == Command::Paths || count < OF_A_PATH => {
+            "raise --timeout to separate lost from late"
+        }
         (_, LeavesBy::Reply) => {
             "raise --timeout to separate lost from late; `sonde paths` shows whether one path loses"
         }

@@ -15,7 +15,9 @@ pub fn advice(by: RefusedBy, carrier: Carrier, all: bool) -> &'static str {
         (RefusedBy::Unavailable, _) => {
             "read the log of the program, and of its proxy: it is full or limits requests, shuts down, or has no backend that works"
         }
-        (RefusedBy::Limited, _) => "ask more rarely (--every, --rate), or raise the limit of this client there",
+        (RefusedBy::Limited, _) => {
+            "ask more rarely (--every, --rate) or over fewer --connections, or raise the limit of this client there"
+        }
         (RefusedBy::NotReady, _) => {
             "wait, and read its log: it runs, and loads its data, is kept by a script, or has lost the server that it copies from"
         }

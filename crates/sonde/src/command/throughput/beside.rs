@@ -109,7 +109,7 @@ impl Beside {
     /// # Errors
     /// The reason why that cannot be done.
     pub fn moved(&self, task: &Task, way: &Way, stop: &Stop) -> Result<Moved, Untried> {
-        let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0).ok_or(Untried::Refused)?;
+        let arrived = way.throughput.received_bytes_per_s.filter(|rate| *rate > 0.0).ok_or(Untried::Unrated)?;
         let most = MOST_A_SECOND * f64::from(task.segments()) * size_of(task).0 as f64;
         let course = Course {
             arrived_bytes_per_s: arrived,

@@ -21,6 +21,8 @@ use measure::unit::{Bytes, Nanos};
 pub struct Way {
     /// The counts.
     pub throughput: Throughput,
+    /// Time after which nothing more is sent; absent where another thing ends the streams.
+    lasts: Option<Nanos>,
     /// The peer's end of each stream.
     theirs: Vec<Stream>,
     sender: Processors,
@@ -46,13 +48,17 @@ pub struct Way {
 impl Way {
     /// The evidence in `found` for `direction`; `None` where nothing went that way. `asked`: bytes per second that were asked for.
     pub fn of(found: &Finding, task: &Task, direction: Direction, asked: Option<f64>) -> Option<Self> {
-        let throughput = found.throughput(direction)?;
+        let mut throughput = found.throughput(direction)?;
         let sends = direction == Direction::Send;
         let told = if sends { &found.peer_received } else { &found.peer_sent };
         // Threads tell their CPU time from the start of the warm-up on.
         let warm_up = task.method.warm_up_ns;
         let (near, far) = (processors(found, sends, warm_up), far_processors(found, told, warm_up));
         let theirs: Vec<Stream> = told.iter().map(|told| told.stream.clone()).collect();
+        let lasts = task.method.stop.after_ns;
+        if lasts.is_some() {
+            throughput.rate_by_stream(&theirs);
+        }
         let receivers = if sends { &theirs } else { &throughput.streams };
         let datagrams = receivers.iter().filter_map(|stream| stream.datagrams).reduce(|one, other| one.and(&other));
         let datagrams = datagrams.map(|seen| with_tail(seen, found, sends, warm_up));
@@ -69,6 +75,7 @@ impl Way {
             shaper(environment, throughput.received_bytes_per_s?, frame_ratio(task, socket)?)
         });
         Some(Self {
+            lasts,
             theirs,
             sender,
             receiver,
@@ -137,12 +144,17 @@ impl Way {
         let ours = &self.throughput.streams;
         let is_tcp = ours.iter().all(|stream| stream.tcp.is_some());
         let receivers = if self.receivers().is_empty() && is_tcp { ours } else { self.receivers() };
-        silence(receivers, self.throughput.elapsed_ns)
+        silence(receivers, self.counted())
+    }
+
+    /// The streams' time without that in which they only drained.
+    fn counted(&self) -> Nanos {
+        self.lasts.map_or(self.throughput.elapsed_ns, |lasts| lasts.min(self.throughput.elapsed_ns))
     }
 
     /// Two levels of the rate; none beside a silence, which is told by itself.
     fn rate_change(&self) -> Option<RateChange> {
-        change(&whole(self.receivers(), self.throughput.elapsed_ns)).filter(|_| self.silence().is_none())
+        change(&whole(self.receivers(), self.counted())).filter(|_| self.silence().is_none())
     }
 
     /// The way with all that was found out about it.
