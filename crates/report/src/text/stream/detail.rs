@@ -36,7 +36,7 @@ pub fn figures(page: &mut Page, stream: &Throughput, found: &Detail) {
     labelled(page, "loss", &lost(found));
     labelled(page, "CPU", &processors(stream, found));
     labelled(page, "TCP", &tcp(stream, found));
-    labelled(page, "streams", &sharing(found));
+    labelled(page, "streams", &sharing(stream, found));
     labelled(page, "sends", &handing(found));
 }
 
@@ -109,13 +109,23 @@ fn held(tcp: &TcpGlance) -> Option<String> {
     })
 }
 
-fn sharing(found: &Detail) -> Vec<String> {
+/// Jain's fairness index below which the slowest and the fastest stream are named.
+const EVEN: f64 = 0.9;
+
+fn sharing(stream: &Throughput, found: &Detail) -> Vec<String> {
     let fair = found.fairness.map(|index| format!("Jain's fairness index {index:.3}"));
+    let mut rates: Vec<f64> =
+        stream.streams.iter().filter_map(|one| per_second(one.carried.bytes, one.elapsed_ns)).collect();
+    rates.sort_by(f64::total_cmp);
+    let ends = rates.first().zip(rates.last()).filter(|_| found.fairness.is_some_and(|index| index < EVEN));
+    let ends = ends.and_then(|(slowest, fastest)| {
+        Some(format!("the slowest {}, the fastest {}", number::bit_rate(*slowest)?, number::bit_rate(*fastest)?))
+    });
     let steady = found.steady_after_ns.map(|after| match after {
         Nanos::ZERO => "steady state from the first interval".to_owned(),
         after => format!("steady state after {after}"),
     });
-    [fair, steady].into_iter().flatten().collect()
+    [fair, ends, steady].into_iter().flatten().collect()
 }
 
 fn handing(found: &Detail) -> Vec<String> {
