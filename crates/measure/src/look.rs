@@ -42,7 +42,7 @@ pub struct Look {
     pub host: String,
     /// Its addresses that were probed: the one of the name, and then another that it was said to have.
     pub addresses: Vec<Asked>,
-    /// Ports that were named, 1 to 65535, beside those that are always tried; empty where none was, and absent from older records.
+    /// Each port number that was named, 1 to 65535, beside those that are always tried; empty where none was, and absent from older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named: Vec<u16>,
     /// An address of the name of the other version of IP than the first of those, at which nothing answered, or no port is open; absent where none
