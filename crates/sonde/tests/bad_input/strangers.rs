@@ -53,11 +53,13 @@ fn a_handshake_with_a_closed_port_is_counted_as_refused() {
         refused.map(|warning| (&warning["count"], &warning["carrier"])),
         Some((&5.into(), &"tcp-connect".into()))
     );
-    // Told to people too, with what to try.
+    // Told to people too, with what to try. The kernel counts the ICMP errors that other tests meet meanwhile, and then it is not known whether
+    // it was a reset.
     let text = Ended::of(&mut sonde(&["rtt", &closed, "--connect", "-c", "5"])).stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let tries = ["name an open port (HOST:PORT)", "check that a program still listens"];
     assert!(
-        text.contains("Refused: 5 of 5 requests: TCP connect") && text.contains("name an open port (HOST:PORT)"),
+        text.contains("Refused: 5 of 5 requests: TCP connect") && tries.iter().any(|what| text.contains(what)),
         "{text}"
     );
 }
