@@ -127,7 +127,7 @@ enum Trouble {
 
 /// A connection of an application's protocol.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "four answers that go together in any way")]
+#[expect(clippy::struct_excessive_bools, reason = "five answers that go together in any way")]
 pub struct Framed<S: Speech> {
     door: Door,
     socket: Socket,
@@ -180,6 +180,8 @@ pub struct Framed<S: Speech> {
     quiet: bool,
     /// Nothing more can be asked on this connection.
     spent: bool,
+    /// Set where sending failed while requests were out: the replies that came before the end are read, and nothing more is asked.
+    failing: bool,
     /// Set once this connection has brought a reply.
     fruitful: bool,
     /// Connections in a row that brought none.
@@ -248,6 +250,7 @@ impl<S: Speech> Framed<S> {
             blamed: None,
             quiet: false,
             spent: false,
+            failing: false,
             fruitful: false,
             fruitless: 0,
             declined: 0,
@@ -415,6 +418,9 @@ impl<S: Speech> Link for Framed<S> {
         {
             self.tidy();
         }
+        if self.failing {
+            self.end_failing()?;
+        }
         if self.spent {
             self.renew()?;
         } else {
@@ -471,7 +477,11 @@ impl<S: Speech> Link for Framed<S> {
     }
 
     fn flush(&mut self) -> Result<bool, Fault> {
-        self.flush_now().map_err(|_| self.down())
+        Ok(self.flush_now().unwrap_or_else(|_| {
+            // Nothing is left: what went down is told request by request.
+            self.down();
+            true
+        }))
     }
 
     #[inline]

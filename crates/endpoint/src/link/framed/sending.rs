@@ -13,6 +13,9 @@ use crate::clock::Monotonic;
 use crate::link::clockwork::poll_one;
 use crate::stop::GLANCE;
 
+/// Fate of a request whose connection ended under it.
+const RESET: Fault = Fault::Refused(Errno::CONNRESET.raw_os_error());
+
 impl<S: Speech> Framed<S> {
     /// Sends a request on the connection that there is.
     #[inline]
@@ -113,10 +116,25 @@ impl<S: Speech> Framed<S> {
         }
     }
 
-    /// The connection broke under a request that was being sent.
+    /// The connection broke under a request that was being sent. Where others are out, replies to them may have come before its end.
     #[cold]
     pub(super) fn down(&mut self) -> Fault {
+        if self.door.patient && !self.failing && !self.outstanding.is_empty() {
+            self.failing = true;
+            self.unsent.clear();
+        } else {
+            self.broke();
+        }
+        RESET
+    }
+
+    /// Ends a connection on which sending failed, once no reply is left to be read; until then nothing more is asked.
+    #[cold]
+    pub(super) fn end_failing(&mut self) -> Result<(), Fault> {
+        if !self.outstanding.is_empty() {
+            return Err(RESET);
+        }
         self.broke();
-        Fault::Refused(Errno::CONNRESET.raw_os_error())
+        Ok(())
     }
 }

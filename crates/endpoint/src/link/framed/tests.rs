@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use protocol::application::http::{Expected, Http, Request};
 use protocol::application::talk::{Asking, Talk};
+use protocol::application::tally::End;
 use protocol::native::header::Flags;
 use protocol::wire::{Reading, Wire};
 use test_case::test_case;
@@ -330,4 +331,40 @@ fn it_is_not_asked_a_third_time() {
     assert_eq!([scene.hear(0), scene.hear(1)], [Ok(Reading::Reply(0)), Ok(Reading::Reply(1))]);
     assert_eq!(scene.hear(2), Err(Fault::Refused(Errno::CONNRESET.raw_os_error())));
     assert_eq!(scene.link.blamed(), Some(2));
+}
+
+/// Takes so many requests, answers `replies` of them, and resets the connection: one more is left unread.
+fn answers_and_resets(requests: u32, replies: usize) -> Part {
+    Box::new(move |mut stream| {
+        for _ in 0..requests {
+            request(&mut stream);
+        }
+        stream.write_all(&OK.repeat(replies)).unwrap();
+        // Closing with octets that nobody has read resets.
+        stream.peek(&mut [0]).unwrap();
+    })
+}
+
+#[test]
+fn replies_that_came_before_a_reset_are_read_though_sending_fails() {
+    let mut scene = Scene::new(vec![answers_and_resets(3, 2), answers(1, &[OK])], true);
+    let reset = Fault::Refused(Errno::CONNRESET.raw_os_error());
+    for _ in 0..4 {
+        scene.ask(Flags::NONE).unwrap();
+    }
+    // The reset comes when it comes; each request until then goes down with the others.
+    while scene.ask(Flags::NONE).is_ok() {
+        std::hint::spin_loop();
+    }
+    let failed = scene.asked - 1;
+    // Before what has come is read, nothing is asked.
+    assert_eq!(scene.ask(Flags::NONE), Err(reset));
+    assert_eq!([scene.hear(0), scene.hear(1)], [Ok(Reading::Reply(0)), Ok(Reading::Reply(1))]);
+    for number in 2..failed {
+        assert_eq!((scene.hear(number), scene.link.blamed()), (Err(reset), Some(number)));
+    }
+    let (next, behind) = (scene.asked, failed - 3);
+    scene.ask(Flags::NONE).unwrap();
+    assert_eq!(scene.hear(next), Ok(Reading::Reply(next)));
+    assert_eq!((scene.replies(), scene.tally.down(End::Reset)), (3, behind + 1));
 }

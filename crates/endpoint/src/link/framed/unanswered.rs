@@ -15,7 +15,7 @@ impl<S: Speech> Framed<S> {
     /// Nothing more is asked on this connection: what is out on it has no reply any more.
     #[cold]
     pub(super) fn spend(&mut self) {
-        self.spent = true;
+        (self.spent, self.failing) = (true, false);
         self.lost.append(&mut self.outstanding);
         self.unsent.clear();
         (self.begin, self.end, self.read, self.parted) = (0, 0, 0, None);
@@ -54,6 +54,8 @@ impl<S: Speech> Framed<S> {
         let Some(behind) = (self.outstanding.len() as u64).checked_sub(1).filter(|_| self.records()) else { return };
         let end = match trouble {
             Trouble::System(Errno::CONNRESET | Errno::PIPE) => End::Reset,
+            // The kernel tells of a reset once: behind a send that it failed the end reads as an orderly one.
+            Trouble::Closed if self.failing => End::Reset,
             Trouble::Closed => End::Closed,
             _ => return,
         };
