@@ -180,7 +180,7 @@ pub struct Framed<S: Speech> {
     quiet: bool,
     /// Nothing more can be asked on this connection.
     spent: bool,
-    /// Set where sending failed while requests were out: the replies that came before the end are read, and nothing more is asked.
+    /// Set where sending failed while requests were out: the replies that came before the end are read before anything more is asked.
     failing: bool,
     /// Set once this connection has brought a reply.
     fruitful: bool,
@@ -402,7 +402,7 @@ impl<S: Speech> Link for Framed<S> {
 
     #[inline]
     fn has_room(&mut self, out: u64) -> bool {
-        out == 0 || self.speech.most_at_once().is_none_or(|most| out < u64::from(most))
+        out == 0 || !self.failing && self.speech.most_at_once().is_none_or(|most| out < u64::from(most))
     }
 
     #[inline]
@@ -419,7 +419,7 @@ impl<S: Speech> Link for Framed<S> {
             self.tidy();
         }
         if self.failing {
-            self.end_failing()?;
+            self.broke();
         }
         if self.spent {
             self.renew()?;

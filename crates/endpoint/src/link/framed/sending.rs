@@ -13,9 +13,6 @@ use crate::clock::Monotonic;
 use crate::link::clockwork::poll_one;
 use crate::stop::GLANCE;
 
-/// Fate of a request whose connection ended under it.
-const RESET: Fault = Fault::Refused(Errno::CONNRESET.raw_os_error());
-
 impl<S: Speech> Framed<S> {
     /// Sends a request on the connection that there is.
     #[inline]
@@ -125,16 +122,6 @@ impl<S: Speech> Framed<S> {
         } else {
             self.broke();
         }
-        RESET
-    }
-
-    /// Ends a connection on which sending failed, once no reply is left to be read; until then nothing more is asked.
-    #[cold]
-    pub(super) fn end_failing(&mut self) -> Result<(), Fault> {
-        if !self.outstanding.is_empty() {
-            return Err(RESET);
-        }
-        self.broke();
-        Ok(())
+        Fault::Refused(Errno::CONNRESET.raw_os_error())
     }
 }
