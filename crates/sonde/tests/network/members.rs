@@ -96,8 +96,8 @@ fn every_packet_of_a_connection_takes_the_way_that_is_told(six: usize, carrier: 
     let cables = [scene.near().interface(), CABLE];
     let captures = cables.map(|cable| Capture::start_on(scene.near(), cable));
     // Twelve handshakes from each port, each a connection of its own.
-    let words =
-        ["paths", HOST[six], carrier, "--flows", "16", "-c", "192", "--source-port", "61000..61999", "--json", "-q"];
+    let often = "--flows 16 -c 192 --source-port 61000..61999 --timeout 20s --json -q";
+    let words = ["paths", HOST[six], carrier].into_iter().chain(often.split(' '));
     let record = document(&sonde_in(scene.near()).args(words).output().expect("started"));
     assert_eq!(counts(&record).answered, 192, "{record:#}");
     for address in [scene.target(false).as_str(), SECOND[1]] {
