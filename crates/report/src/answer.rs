@@ -453,9 +453,15 @@ fn limit(stream: &Throughput) -> String {
         .as_ref()
         .map_or((Limiter::NotDetermined, None), |found| (found.limit.limiter, found.limit.evidence.first()));
     let sends = stream.direction != Direction::Receive;
-    if let (Limiter::SenderQueue, Some(Reason::Shaper { interface, qdisc, .. })) = (limiter, evidence) {
-        let host = if sends { "this host" } else { "the peer" };
-        return format!("Limited by a shaper of {host} itself ({qdisc} on {interface}).");
+    let host = if sends { "this host" } else { "the peer" };
+    match (limiter, evidence) {
+        (Limiter::SenderQueue, Some(Reason::Shaper { interface, qdisc, .. })) => {
+            return format!("Limited by a shaper of {host} itself ({qdisc} on {interface}).");
+        }
+        (Limiter::SenderQueue, Some(Reason::InterfaceDropped { interface, .. })) => {
+            return format!("Limited by {host} itself, whose interface {interface} drops packets.");
+        }
+        _ => {}
     }
     let by = match limiter {
         Limiter::Rate => "the requested rate",
@@ -468,7 +474,7 @@ fn limit(stream: &Throughput) -> String {
         Limiter::SenderQueue => "the peer's own queue or firewall",
         Limiter::Congestion => "a queue on the path, or the traffic that fills it",
         Limiter::Policer => "a policer, or a queue too short to see",
-        Limiter::Loss => "losses on the path, at any rate",
+        Limiter::Loss => "losses on the path, at each rate tried",
         _ => return "Bottleneck not determined.".to_owned(),
     };
     format!("Limited by {by}.")
@@ -569,6 +575,10 @@ mod tests {
         assert!(ours.contains("Limited by a shaper of this host itself (tbf on eth0)."), "{ours}");
         let theirs = said(Direction::Receive, shaper);
         assert!(theirs.contains("Limited by a shaper of the peer itself (tbf on eth0)."), "{theirs}");
+        let drops = || Reason::InterfaceDropped { interface: "tun0".to_owned(), packets: 30_020, lost: 30_020 };
+        let (ours, theirs) = (said(Direction::Send, drops()), said(Direction::Receive, drops()));
+        assert!(ours.contains("Limited by this host itself, whose interface tun0 drops packets."), "{ours}");
+        assert!(theirs.contains("Limited by the peer itself, whose interface tun0 drops packets."), "{theirs}");
         let kept = said(Direction::Send, Reason::NotSent { share: 0.99 });
         assert!(kept.contains("Limited by this host's own queue or firewall."), "{kept}");
     }

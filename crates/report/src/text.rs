@@ -84,13 +84,26 @@ pub fn render(record: &Record, style: &Style) -> String {
 
 /// The method, and the protocol and the peer where the answer does not name them.
 fn method(record: &Record, answer: &str) -> String {
-    let (method, address) = (words::method::of(&record.method), words::target::address(&record.target));
+    let address = words::target::address(&record.target);
+    let method: Vec<String> = std::iter::once(words::method::of(&record.method)).chain(drained(record)).collect();
+    let method = method.join(", ");
     if answer.contains(&address) {
         method
     } else {
         format!("{} to {address}, {method}", words::method::named(&record.method))
     }
 }
+
+/// The time that streams took beyond that for which they sent, where it is no small part: what had been handed over was still on its way.
+fn drained(record: &Record) -> Option<String> {
+    let (elapsed, lasts) = (record.stream.as_ref()?.elapsed_ns, record.method.stop.after_ns?);
+    let more = Nanos(elapsed.0.saturating_sub(lasts.0));
+    (more.0 >= (lasts.0 / DRAINED).max(BRIEF.0)).then(|| format!("and {more} more until all had arrived"))
+}
+
+/// Part of a stream's time, and shortest time, for which it may drain without a word.
+const DRAINED: u64 = 10;
+const BRIEF: Nanos = Nanos::millis(500);
 
 pub(crate) use stream::limiter;
 
@@ -257,6 +270,18 @@ mod tests {
     fn warned(record: &Record, verbose: bool) -> String {
         let text = render(record, &Style { verbose, ..Style::default() });
         text.find("\n! ").map(|start| text[start + 1..].to_owned()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_stream_that_drains_long_says_how_long() {
+        let mut record = fixture::stream();
+        let lasts = record.stream.as_ref().unwrap().elapsed_ns;
+        record.method.stop.after_ns = Some(lasts);
+        assert!(!quiet(&record).contains("until all had arrived"));
+        record.stream.as_mut().unwrap().elapsed_ns = Nanos(lasts.0 + 25_000_000_000);
+        let text = quiet(&record);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&format!("for {lasts}, and 25 s more until all had arrived")), "{text}");
     }
 
     #[test]

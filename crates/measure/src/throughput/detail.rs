@@ -119,8 +119,8 @@ pub fn fairness(bytes: &[u64]) -> Option<f64> {
 
 /// From the start until the rate was steady: the start of the first of two intervals in a row that carried at least nine
 /// tenths of what those of the second half did, by their median. To the grain of an interval; the last, which may be short,
-/// is left out. `None` below [`TELLING`] whole ones, where most of the second half carried nothing, and beyond a third of them: what is so long is
-/// no start, but a rate that goes on changing.
+/// is left out. `None` below [`TELLING`] whole ones, where most of the second half carried nothing, beyond a third of them (what is so long is
+/// no start, but a rate that goes on changing), and where more than a quarter of those behind carried far less than that, or far more.
 pub fn steady_after(intervals: &[Interval]) -> Option<Nanos> {
     let whole = intervals.split_last().map_or(&[] as &[Interval], |(_, whole)| whole);
     if whole.len() < TELLING {
@@ -132,13 +132,17 @@ pub fn steady_after(intervals: &[Interval]) -> Option<Nanos> {
     let usual = Some(late[late.len() / 2]).filter(|usual| *usual > 0)?;
     let enough = usual / 10 * 9;
     let from = whole.windows(2).position(|pair| pair.iter().all(|interval| bytes(interval) >= enough))?;
-    (from <= whole.len() / START).then(|| whole[from].at_ns)
+    let is_far = |interval: &&Interval| bytes(interval) < usual / 4 * 3 || bytes(interval) > usual / 3 * 4;
+    let far = whole[from..].iter().filter(is_far).count();
+    (from <= whole.len() / START && far <= (whole.len() - from) / FAR).then(|| whole[from].at_ns)
 }
 
 /// Whole intervals from which it is told when streams were steady.
 pub const TELLING: usize = 5;
 /// A start is at most one of so many parts of a run.
 const START: usize = 3;
+/// A steady rate leaves at most one of so many parts of the intervals behind its start a quarter below it, or a third above.
+const FAR: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -162,6 +166,9 @@ mod tests {
     #[test_case(&[100, 1000, 400, 950, 1000, 1000, 990, 980, 990, 7], Some(3); "one fast interval is none")]
     #[test_case(&[100, 1000, 400, 950, 1000, 1000, 990, 980, 7], None; "what is longer than a third is no start")]
     #[test_case(&[1000, 200, 1000, 200, 1000, 1000, 3], None; "a rate that goes back and forth")]
+    #[test_case(&[400, 400, 200, 200, 400, 400, 200, 200, 400, 7], None; "two rates by turns")]
+    #[test_case(&[200, 200, 400, 400, 200, 200, 400, 200, 200, 7], None; "two rates by turns, and mostly the lower")]
+    #[test_case(&[400, 410, 390, 290, 400, 420, 380, 400, 400, 7], Some(0); "one that falls short now and then")]
     #[test_case(&[100, 1000, 1000, 1000, 5], None; "too few to tell")]
     #[test_case(&[1000, 1000, 1000, 0, 0, 0, 0, 3], None; "nothing later")]
     fn streams_are_steady_from_where_they_carry_what_they_will(carried: &[u64], second: Option<u64>) {

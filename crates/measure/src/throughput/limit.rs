@@ -43,6 +43,8 @@ pub struct Evidence {
     pub not_sent: f64,
     /// The shaper of the sending host whose rate is next to the stream's.
     pub shaper: Option<ShaperSeen>,
+    /// Packets that the sending host's interface dropped by its own count; absent where it counted none.
+    pub drops: Option<DropsSeen>,
     /// Time in which nothing, or next to nothing, came to the receiver.
     pub silence: Option<Silence>,
     /// State of the senders' TCP, all streams together; absent for datagrams.
@@ -81,6 +83,17 @@ pub struct ShaperSeen {
     pub share: f64,
 }
 
+/// Packets that an interface of the sending host dropped before they left, as where the program behind a tunnel reads too slowly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropsSeen {
+    /// Name of the interface.
+    pub interface: String,
+    /// Packets, those of other programs too.
+    pub packets: u64,
+    /// Segments that were sent again though they had not arrived, or datagrams that were lost.
+    pub lost: u64,
+}
+
 /// State of the senders' TCP, all streams together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpSeen {
@@ -90,6 +103,8 @@ pub struct TcpSeen {
     pub buffer_limited: Option<f64>,
     /// Share of the bytes that were sent again, 0 to 1.
     pub retransmitted: Option<f64>,
+    /// Share of the segments sent again that had arrived already, as the receiver says of them (RFC 2883), 0 to 1.
+    pub needless: Option<f64>,
     /// Share of the segments that arrived with a congestion mark, 0 to 1.
     pub marked: Option<f64>,
     /// True where the streams agreed on no window scaling: a window is 65,535 bytes at most.
@@ -157,6 +172,8 @@ pub struct Limit {
 const SHORTEST: Nanos = Nanos::millis(200);
 /// Share of bytes sent again, or of datagrams lost, below which losses explain nothing.
 const LOSSES: f64 = 0.001;
+/// Share of what was lost, or sent again, from which one cause accounts for it.
+const MOST: f64 = 0.5;
 
 impl Evidence {
     /// Returns true where something on the path may be the limit, so that only moving the rate tells: losses, longer
@@ -185,10 +202,17 @@ impl Evidence {
         busiest.into_iter().chain(waited).flatten()
     }
 
-    /// The share of losses that the path is to explain; `None`: so few that they explain nothing.
+    /// The share of losses that the path is to explain, without what had arrived and was sent again all the same; `None`: so few that they explain
+    /// nothing.
     pub fn losses(&self) -> Option<f64> {
-        let again = self.tcp.and_then(|tcp| tcp.retransmitted);
+        let again = self.tcp.and_then(|tcp| Some(tcp.retransmitted? * (1.0 - tcp.needless.unwrap_or(0.0))));
         again.or(self.datagrams_lost).filter(|share| *share >= LOSSES)
+    }
+
+    /// The share of the segments sent again that had arrived already, where so many were sent again and most of them needlessly.
+    fn needless(&self) -> Option<f64> {
+        let tcp = self.tcp.filter(|tcp| tcp.retransmitted.is_some_and(|share| share >= LOSSES))?;
+        tcp.needless.filter(|share| *share >= MOST)
     }
 
     /// Returns the observations that show no limit.
@@ -196,7 +220,7 @@ impl Evidence {
         let ends = [(End::Sender, &self.sender), (End::Receiver, &self.receiver)];
         let spinning = ends.map(|(end, seen)| seen.spins.then_some(Reason::Spins { end }));
         let unread = ends.map(|(end, seen)| seen.throttled.is_none().then_some(Reason::QuotaUnread { end }));
-        let again = self.tcp.and_then(|tcp| tcp.retransmitted).filter(|_| self.losses().is_none());
+        let again = self.tcp.and_then(|tcp| tcp.retransmitted).filter(|share| *share < LOSSES);
         let tcp = [
             self.tcp.and_then(|tcp| tcp.window_limited).map(|share| Reason::HeldByWindow { share }),
             self.tcp.and_then(|tcp| tcp.buffer_limited).map(|share| Reason::HeldBySendBuffer { share }),

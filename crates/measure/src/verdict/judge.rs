@@ -22,6 +22,7 @@ use crate::environment::Environment;
 use crate::method::{Carrier, LoopKind, Method};
 use crate::origin;
 use crate::outcome::Outcome;
+use crate::outcome::flows::FlowGroup;
 use crate::outcome::periodic::Periodic;
 use crate::probes::Probes;
 use crate::throughput::Throughput;
@@ -154,10 +155,15 @@ pub fn judge(
     let sent_again = wait_to_send_again(&settled, at_once, gap, outcome.elapsed_ns);
     spare(&mut settled, |kind| match kind {
         "retransmitted" if outcome.dark.is_none() => Some(sent_again),
+        // One wait makes all late that are on their way.
+        "groups" => waits_needed(kind, outcome, shift_ns).map(|share| share / at_once.max(1) as f64),
         _ => waits_needed(kind, outcome, shift_ns),
     });
     settled
 }
+
+/// Connections that differ by up to this are put down to a busy host whatever it is known to have waited: the interrupts of one CPU serve some of them.
+const PARTED: Nanos = Nanos::micros(200);
 
 /// The share of the run for which a host has to wait to bring this finding about, where its size is known.
 fn waits_needed(kind: &str, outcome: &Outcome, drift: Option<i64>) -> Option<f64> {
@@ -181,10 +187,12 @@ fn waits_needed(kind: &str, outcome: &Outcome, drift: Option<i64>) -> Option<f64
         "not-steady" => wait_for(Nanos(drift?.unsigned_abs()), 1.0 / 3.0, gap),
         "groups" => {
             let groups = outcome.flows.as_ref()?.groups.as_ref()?;
-            let shifts = groups.iter().filter_map(|group| Some(group.shift?.value_ns.abs()));
-            let size = Nanos(shifts.fold(0.0, f64::max) as u64);
-            let slow: u64 = groups.iter().skip(1).map(|group| group.answered).sum();
-            wait_for(size, slow as f64 / outcome.counts.answered.max(1) as f64, gap)
+            // Half of the exchanges of each group have to be late by so much.
+            let late = |group: &FlowGroup| Some(group.shift?.value_ns.abs() * group.answered as f64 / 2.0);
+            let most =
+                groups.iter().filter_map(|group| group.shift).map(|shift| shift.value_ns.abs()).fold(0.0, f64::max);
+            let late: f64 = groups.iter().filter_map(late).sum();
+            (most > PARTED.0 as f64).then(|| (late / length as f64).min(1.0))
         }
         "periodic" => {
             let Periodic { longer_ns, count, .. } = outcome.periodic?;

@@ -29,9 +29,25 @@ const BEFORE: &[u8] = b"*2\r\n$4\r\nPING\r\n$8\r\n";
 /// Longest line that is believed: an error says a sentence.
 const LONGEST_LINE: usize = 4_096;
 
-/// Errors that are told apart, by their first word; the place is the kind, and that of all others is the last. `NOAUTH` alone is an answer.
-const ERRORS: [&str; 11] =
-    ["ERR", "NOAUTH", "NOPERM", "LOADING", "MASTERDOWN", "DENIED", "BUSY", "OOM", "MOVED", "CLUSTERDOWN", OTHER_ERROR];
+/// Errors that are told apart, by their first word or whole; the place is the kind, and that of all others is the last. `NOAUTH` alone is an answer.
+const ERRORS: [&str; 12] = [
+    "ERR",
+    "NOAUTH",
+    "NOPERM",
+    "LOADING",
+    "MASTERDOWN",
+    "DENIED",
+    "BUSY",
+    "OOM",
+    "MOVED",
+    "CLUSTERDOWN",
+    FULL,
+    OTHER_ERROR,
+];
+/// The error of a server that serves as many connections as it may (`maxclients`).
+const FULL: &str = "ERR max number of clients reached";
+/// Errors behind which the server closes: a refusal of protected mode, and that of a full one.
+const CLOSING: [&str; 2] = ["DENIED", FULL];
 /// The name of those that are not told apart: no first word is written so.
 const OTHER_ERROR: &str = "other error";
 /// The kind of an answer.
@@ -56,14 +72,19 @@ impl Redis {
     }
 
     fn error(text: &[u8], octets: usize) -> Taken {
-        let word = text.split(|octet| *octet == b' ').next().unwrap_or_default();
-        let place = ERRORS.iter().position(|known| known.as_bytes() == word).unwrap_or(ERRORS.len() - 1);
+        let place = place(&ERRORS, text);
         let kind = Kind(place as u16);
-        // In protected mode the server closes behind its refusal.
-        let closes = ERRORS[place] == "DENIED";
+        let closes = CLOSING.contains(&ERRORS[place]);
         let reply = if ERRORS[place] == "NOAUTH" { Reply::answered(kind) } else { Reply::refused(kind) };
         Taken::reply(octets, Reply { closes, ..reply })
     }
+}
+
+/// The place of an error among the `known` ones, of which the last stands for all others.
+fn place(known: &[&str], error: &[u8]) -> usize {
+    let word = error.split(|octet| *octet == b' ').next().unwrap_or_default();
+    let of = |name: &[u8]| known.iter().position(|known| known.as_bytes() == name);
+    of(error).or_else(|| of(word)).unwrap_or(known.len() - 1)
 }
 
 impl Speech for Redis {
@@ -126,7 +147,9 @@ mod tests {
     #[test_case(b"-NOAUTH Authentication required.\r\n", &[Came::Reply(Reply::answered(Kind(1)))]; "no login")]
     #[test_case(b"-LOADING Redis is loading the dataset in memory\r\n", &[Came::Reply(Reply::refused(Kind(3)))]; "loading")]
     #[test_case(b"-DENIED Redis is running in protected mode\r\n", &[Came::Reply(Reply { closes: true, ..Reply::refused(Kind(5)) })]; "denied")]
-    #[test_case(b"-WHAT is that\r\n", &[Came::Reply(Reply::refused(Kind(10)))]; "another error")]
+    #[test_case(b"-ERR max number of clients reached\r\n", &[Came::Reply(Reply { closes: true, ..Reply::refused(Kind(10)) })]; "full")]
+    #[test_case(b"-ERR unknown command\r\n", &[Came::Reply(Reply::refused(Kind(0)))]; "a command that it does not know")]
+    #[test_case(b"-WHAT is that\r\n", &[Came::Reply(Reply::refused(Kind(11)))]; "another error")]
     #[test_case(b"-MOVED 3999 127.0.0.1:6381\r\n", &[Came::Reply(Reply::refused(Kind(8)))]; "somewhere else")]
     #[test_case(b"$9\r\n00000001x\r\n", &[Came::Unsound("the reply to PING has another length than what was sent with it")]; "too long")]
     #[test_case(b"$8\r\n0000000g\r\n", &[Came::Unsound("the reply to PING is not what was sent with it")]; "no number")]
@@ -137,7 +160,7 @@ mod tests {
 
     #[test]
     fn kinds_have_the_names_of_redis() {
-        let names = [PONG, Kind(1), Kind(3), Kind(10)].map(|kind| Redis.kind(kind));
-        assert_eq!(names, ["PONG", "NOAUTH", "LOADING", "other error"]);
+        let names = [PONG, Kind(1), Kind(3), Kind(10), Kind(11)].map(|kind| Redis.kind(kind));
+        assert_eq!(names, ["PONG", "NOAUTH", "LOADING", "ERR max number of clients reached", "other error"]);
     }
 }

@@ -3,6 +3,8 @@
 use measure::throughput::limit::reason::{End, Reason, Untested, Untried};
 use measure::unit::Bytes;
 
+use crate::number::count;
+
 /// The words of each piece of evidence.
 pub fn reasons(evidence: &[Reason]) -> Vec<String> {
     evidence.iter().map(reason).collect()
@@ -24,8 +26,8 @@ fn reason(reason: &Reason) -> String {
                                    finds one a round trip"
             .to_owned(),
         Reason::SmallSegments { mss_bytes, path_mtu_bytes } => format!(
-            "segments of {mss_bytes} where the path's MTU is {path_mtu_bytes}: an end or a box made them small, and \
-             what counts packets lets less through"
+            "segments of {mss_bytes} where the sender's kernel takes the path's MTU for {path_mtu_bytes}: an end or a \
+             box made them small, or the path refused larger ones, and what counts packets lets less through"
         ),
         Reason::KeptSmall { buffer_bytes } => format!(
             "a receive buffer of {} allows a larger window: a box on the path, or a setting there (TCP_WINDOW_CLAMP), \
@@ -43,6 +45,11 @@ fn reason(reason: &Reason) -> String {
             format!("a send buffer of {} for a round trip of {rtt_ns}", kilobytes(*bytes))
         }
         Reason::Retransmitted { share } => format!("{} of the bytes were retransmitted", percent(*share)),
+        Reason::Needless { share } => format!(
+            "{} of the retransmitted segments had arrived already (DSACK): packets overtake each other, or are later \
+             than TCP waits",
+            percent(*share)
+        ),
         Reason::Marked { share } => {
             format!("{} of the segments arrived with a congestion mark (ECN), at which TCP slows down", percent(*share))
         }
@@ -70,6 +77,11 @@ fn reason(reason: &Reason) -> String {
                 percent(*share)
             )
         }
+        Reason::InterfaceDropped { interface, packets, lost } => format!(
+            "its interface {interface} dropped {} itself, where {} lost",
+            count(*packets, "packet", "packets"),
+            count(*lost, "was", "were")
+        ),
         // CPUs of an end.
         Reason::SlowReader => "why the window stays so small is not established".to_owned(),
         Reason::IdleReader { share } => {
@@ -122,7 +134,7 @@ fn reason(reason: &Reason) -> String {
                 rate(*bytes_per_s)
             )
         }
-        Reason::EvenLoss => "the same share lost at any rate".to_owned(),
+        Reason::EvenLoss => "the same share lost at each rate that was tried".to_owned(),
         Reason::WaitedAfterLoss { waited_ns } => {
             format!("at least three in four datagrams next after a lost one had waited {waited_ns}")
         }
@@ -193,6 +205,8 @@ mod tests {
     #[test_case(&Reason::ThreadRan { share: 0.5, waited: Some(0.45) }, "its busiest thread ran 50 % of the time, and waited for a CPU 45 %"; "a thread that waits")]
     #[test_case(&Reason::LessThanStream, "less than the stream had: a bucket had saved up for it, its rate changes, or this holds datagrams alone"; "a rate that changes")]
     #[test_case(&Reason::Dropped { share: 0.03 }, "the receiver's kernel dropped 3 % of the arrivals, because the program did not read them"; "drops, whose limit may be nobody's")]
+    #[test_case(&Reason::InterfaceDropped { interface: "tun0".to_owned(), packets: 30_020, lost: 30_020 }, "its interface tun0 dropped 30 020 packets itself, where 30 020 were lost"; "an interface that drops")]
+    #[test_case(&Reason::Needless { share: 0.98 }, "98 % of the retransmitted segments had arrived already (DSACK): packets overtake each other, or are later than TCP waits"; "nothing lost")]
     #[test_case(&Reason::FewRetransmitted { share: 0.0009 }, "retransmitted 0.09 %"; "a small share")]
     #[test_case(&Reason::NotTested { what: Untested::Losses, why: Untried::Refused }, "queue, policer or lossy path: not tested, because no datagrams of this size came through"; "nothing tested")]
     fn evidence_has_its_figures(reason: &Reason, told: &str) {

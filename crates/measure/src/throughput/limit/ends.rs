@@ -1,7 +1,7 @@
 //! Limits that an end of a stream is itself: the rate asked for, its host, a processor, a window, a shaper.
 
 use super::reason::{End, Reason};
-use super::{EndSeen, Evidence, LOSSES, Limit, Limiter, ShaperSeen, TcpSeen, found};
+use super::{DropsSeen, EndSeen, Evidence, LOSSES, Limit, Limiter, MOST, ShaperSeen, TcpSeen, found};
 use crate::throughput::silence::Silence;
 use crate::unit::{Bytes, Nanos};
 
@@ -21,8 +21,8 @@ const SILENT: f64 = 0.1;
 const KEPT_BACK: f64 = 0.1;
 /// Share of what is missing of the requested rate from which what was not sent accounts for it: the rest is a socket that waited for the same queue.
 const MISSING: f64 = 0.75;
-/// Share of the lost datagrams from which the receiver's kernel lost them, and no path.
-const MOST: f64 = 0.5;
+/// Ratio of the packets that an interface dropped to the stream's losses, at most, where it lost them: of many more, most are of other programs.
+const OTHERS: f64 = 4.0;
 /// Share of a shaper's rate that a stream which it limits takes: above 1 for what it saved up, and for frames that are counted otherwise.
 const SHAPED: std::ops::RangeInclusive<f64> = 0.9..=1.05;
 /// Share of the rate of an unscaled window (a window in the shortest round trip) from which it is full, so that a sender that paces
@@ -55,9 +55,9 @@ const AGAIN: f64 = 0.05;
 impl Evidence {
     /// The limit that an end is itself.
     pub(super) fn by_ends(&self) -> Option<Limit> {
-        let by_processor = || self.by_rate().or_else(|| self.by_refusal()).or_else(|| self.by_processor());
-        let by_receiver = || by_processor().or_else(|| self.by_drops()).or_else(|| self.by_silence());
-        by_receiver().or_else(|| self.by_window()).or_else(|| self.by_shaper())
+        let by_sender = || self.by_rate().or_else(|| self.by_refusal()).or_else(|| self.by_shaper());
+        let by_processor = || by_sender().or_else(|| self.by_processor()).or_else(|| self.by_interface());
+        by_processor().or_else(|| self.by_drops()).or_else(|| self.by_silence()).or_else(|| self.by_window())
     }
 
     fn by_refusal(&self) -> Option<Limit> {
@@ -91,11 +91,21 @@ impl Evidence {
         Some(found(Limiter::NotDetermined, silent.chain(again).chain(self.unremarkable()).collect()))
     }
 
+    /// A shaper that the stream fills leaves the processors no part in its rate, however busy they are with it; but one that they do not let it fill
+    /// may have a rate near by.
     fn by_shaper(&self) -> Option<Limit> {
+        let is_kept_from_running = self.sender.is_throttled() || self.receiver.is_throttled();
         let ShaperSeen { interface, shaper, share } =
-            self.shaper.clone().filter(|seen| SHAPED.contains(&seen.share))?;
+            self.shaper.clone().filter(|seen| SHAPED.contains(&seen.share) && !is_kept_from_running)?;
         let bytes_per_s = shaper.bytes_per_s as f64;
         Some(found(Limiter::SenderQueue, vec![Reason::Shaper { interface, qdisc: shaper.qdisc, bytes_per_s, share }]))
+    }
+
+    /// The sending host's interface, where it says that it dropped what was lost. A drop of many segments at once counts as one there.
+    fn by_interface(&self) -> Option<Limit> {
+        let DropsSeen { interface, packets, lost } = self.drops.clone().filter(|_| self.losses().is_some())?;
+        let is_ours = (lost as f64 * MOST..=lost as f64 * OTHERS).contains(&(packets as f64));
+        is_ours.then(|| found(Limiter::SenderQueue, vec![Reason::InterfaceDropped { interface, packets, lost }]))
     }
 
     fn by_rate(&self) -> Option<Limit> {

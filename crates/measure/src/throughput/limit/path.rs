@@ -1,4 +1,4 @@
-//! Limits that stand on the path: a queue that the stream fills, a policer, losses at any rate.
+//! Limits that stand on the path: a queue that the stream fills, a policer, losses at each rate.
 
 use super::ends::{CROWDED, SHUT, SLOW, THROTTLED};
 use super::reason::{Reason, Untested, Untried};
@@ -52,10 +52,13 @@ impl Evidence {
     }
 
     pub(super) fn by_path(&self) -> Limit {
-        let lost = self.losses().map(|lost| match self.tcp {
-            Some(_) => Reason::Retransmitted { share: lost },
-            None => Reason::DatagramsLost { share: lost },
-        });
+        let needless = self.needless();
+        let again =
+            self.tcp.and_then(|tcp| tcp.retransmitted).filter(|_| self.losses().is_some() || needless.is_some());
+        let lost = match self.tcp {
+            Some(_) => again.map(|share| Reason::Retransmitted { share }),
+            None => self.losses().map(|share| Reason::DatagramsLost { share }),
+        };
         let (moved, tried) = match &self.moved {
             Ok(moved) => {
                 // Datagrams that come after the stream meet the path as it was at its end.
@@ -82,8 +85,9 @@ impl Evidence {
         let unremarkable = if limiter == Limiter::NotDetermined { self.unremarkable() } else { Vec::new() };
         let small = if limiter == Limiter::NotDetermined { self.small_segments() } else { None };
         let finds_one = lost.is_some() && self.tcp.is_some_and(|tcp| tcp.cumulative);
-        let own =
-            lost.into_iter().chain(finds_one.then_some(Reason::CumulativeAcks)).chain(marked).chain(queue).chain(small);
+        let needless = needless.map(|share| Reason::Needless { share });
+        let acks = needless.into_iter().chain(finds_one.then_some(Reason::CumulativeAcks));
+        let own = lost.into_iter().chain(acks).chain(marked).chain(queue).chain(small);
         found(limiter, own.chain(tried).chain(alone).chain(unremarkable).collect())
     }
 
@@ -96,8 +100,8 @@ impl Evidence {
 
     /// True where the stream lost, and no datagram beside it did, as fast and faster.
     fn loses_alone(&self) -> bool {
-        let (Ok(moved), Some(rate), Some(_), Some(_)) =
-            (&self.moved, self.received_bytes_per_s, self.losses(), self.tcp)
+        let (Ok(moved), Some(rate), Some(_), Some(_), None) =
+            (&self.moved, self.received_bytes_per_s, self.losses(), self.tcp, self.needless())
         else {
             return false;
         };

@@ -80,6 +80,9 @@ pub enum Reason {
     BusyReader { share: f64 },
     /// Share of the bytes that TCP sent again: the losses that are to be explained.
     Retransmitted { share: f64 },
+    /// Share of the segments sent again that had arrived already, as the receiver says (DSACK, RFC 2883): nothing lost them. Packets overtake each
+    /// other, or were late.
+    Needless { share: f64 },
     /// Share of the segments that arrived with a congestion mark (ECN CE): something on the path asked TCP to send more slowly.
     Marked { share: f64 },
     /// Share of the datagrams that were lost.
@@ -92,6 +95,15 @@ pub enum Reason {
     NotSent { share: f64 },
     /// A queue of the sending host's own interface that lets a rate of whole frames through, and the share of it that the stream took.
     Shaper { interface: String, qdisc: String, bytes_per_s: f64, share: f64 },
+    /// Packets that the sending host's own interface dropped, beside the segments that were sent again because they had not arrived, or the
+    /// datagrams that were lost.
+    InterfaceDropped {
+        interface: String,
+        /// Packets that it dropped, a count: those of other programs too.
+        packets: u64,
+        /// Segments or datagrams that were lost, a count.
+        lost: u64,
+    },
     /// Time in which the receiver got nothing or next to nothing, and its share of the whole.
     Silent { total_ns: Nanos, share: f64 },
     /// Share of the time in which an end's control group was stopped by its CPU quota.
@@ -121,7 +133,7 @@ pub enum Reason {
     /// A queue that stood, with the shortest wait in the middle one of the intervals, and the rate that it let through. It may have been filling
     /// still.
     StandingQueue { waited_ns: Nanos, bytes_per_s: f64 },
-    /// The same share lost at any rate.
+    /// The same share lost at each rate that was tried.
     EvenLoss,
     /// Wait of at least three in four of the datagrams next after a lost one.
     WaitedAfterLoss { waited_ns: Nanos },

@@ -14,6 +14,7 @@ fn easy() -> Evidence {
         window_limited: Some(0.0),
         buffer_limited: Some(0.0),
         retransmitted: Some(0.0),
+        needless: None,
         marked: Some(0.0),
         unscaled: false,
         cumulative: false,
@@ -30,6 +31,7 @@ fn easy() -> Evidence {
         asked_bytes_per_s: None,
         not_sent: 0.0,
         shaper: None,
+        drops: None,
         silence: None,
         datagrams_lost: None,
         moved: Err(Untried::NotAsked),
@@ -140,6 +142,24 @@ fn behind_a_shaper(share: f64) -> Evidence {
     Evidence { shaper: Some(ShaperSeen { interface: "eth0".to_owned(), shaper, share }), ..easy() }
 }
 
+/// The same beside a thread that runs so much of its time, at an end that its control group stops so much of it.
+fn shaped_and_busy(share: f64, ran: f64, throttled: f64) -> Evidence {
+    let receiver = EndSeen { busiest_thread: Some(ran), throttled: Some(throttled), ..EndSeen::default() };
+    Evidence { receiver, ..behind_a_shaper(share) }
+}
+
+/// A stream that lost 1,000 segments, beside so many packets that the sending host's interface dropped.
+fn dropped_at_home(packets: u64) -> Evidence {
+    let drops = DropsSeen { interface: "tun0".to_owned(), packets, lost: 1_000 };
+    Evidence { drops: Some(drops), ..lossy(legs(&[0.019, 0.021], Nanos::micros(200))) }
+}
+
+/// A stream of which 2 % was sent again, of that such a share needlessly, beside datagrams that lost nothing.
+fn overtaken(needless: f64) -> Evidence {
+    let moved = Ok(legs(&[0.0, 0.0, 0.0, 0.0], Nanos::micros(90)));
+    Evidence { moved, ..tcp(|tcp| (tcp.retransmitted, tcp.needless) = (Some(0.02), Some(needless))) }
+}
+
 fn lossy(moved: Moved) -> Evidence {
     Evidence { moved: Ok(moved), ..tcp(|tcp| tcp.retransmitted = Some(0.02)) }
 }
@@ -188,6 +208,13 @@ fn dropping(ran: f64, dropped: f64) -> Evidence {
 #[test_case(&silent_and_lossy(0.25), Limiter::Loss; "losses that make silences")]
 #[test_case(&silent_and_lossy(0.02), Limiter::NotDetermined; "a silence after which a window was sent again")]
 #[test_case(&behind_a_shaper(0.97), Limiter::SenderQueue; "a shaper of its own host")]
+#[test_case(&shaped_and_busy(0.97, 0.97, 0.0), Limiter::SenderQueue; "a shaper that keeps a thread busy")]
+#[test_case(&shaped_and_busy(0.91, 0.3, 0.5), Limiter::ReceiverCpu; "a quota near the rate of a shaper")]
+#[test_case(&shaped_and_busy(0.5, 0.97, 0.0), Limiter::ReceiverCpu; "a thread that is busy beside a shaper that lets more through")]
+#[test_case(&dropped_at_home(1_000), Limiter::SenderQueue; "an interface that drops itself what is lost")]
+#[test_case(&dropped_at_home(300), Limiter::Loss; "one that drops the smaller part of it")]
+#[test_case(&dropped_at_home(9_000), Limiter::Loss; "one that drops what others send")]
+#[test_case(&Evidence { tcp: Some(TcpSeen { retransmitted: Some(0.0001), ..TcpSeen::default() }), ..dropped_at_home(1_000) }, Limiter::NotDetermined; "one that drops too little to matter")]
 #[test_case(&behind_a_shaper(0.7), Limiter::NotDetermined; "a shaper that lets more through")]
 #[test_case(&behind_a_shaper(1.4), Limiter::NotDetermined; "a shaper of other traffic, which the stream exceeds")]
 #[test_case(&Evidence { tcp: None, not_sent: 0.99, ..end(false, |end| end.busiest_thread = Some(0.97)) }, Limiter::SenderQueue; "messages that are not sent keep a thread busy")]
@@ -321,6 +348,18 @@ fn where_tcp_loses_and_no_datagram_does_that_is_evidence() {
     assert!(has(&lossy(legs(&[0.0, 0.0, 0.0, 0.0], Nanos::micros(90)))));
     assert!(!has(&lossy(legs(&[0.019, 0.021], Nanos::micros(200)))), "datagrams lose too");
     assert!(!has(&lossy(legs(&[0.0], Nanos::micros(90)))), "none was faster");
+}
+
+#[test_case(0.98, true, false; "nothing was lost")]
+#[test_case(0.7, true, false; "the smaller part was")]
+#[test_case(0.1, false, true; "most was")]
+fn what_had_arrived_and_was_sent_again_is_no_loss(needless: f64, overtaken_told: bool, alone_told: bool) {
+    let Limit { limiter, evidence, .. } = overtaken(needless).limit();
+    assert_eq!(limiter, Limiter::NotDetermined);
+    assert_eq!(evidence.contains(&Reason::Needless { share: needless }), overtaken_told);
+    assert_eq!(evidence.contains(&Reason::OnlyStreamLoses), alone_told);
+    assert!(evidence.contains(&Reason::Retransmitted { share: 0.02 }), "the share that TCP counts: {evidence:?}");
+    assert!(!evidence.contains(&Reason::FewRetransmitted { share: 0.02 }));
 }
 
 #[test]

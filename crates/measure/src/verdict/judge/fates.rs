@@ -175,7 +175,10 @@ pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<
     let full = outcome.loss.peer_dropped.unwrap_or_else(of_host);
     let dropped_by_peer = Some(full.min(count)).filter(|dropped| *dropped > 0);
     let sent = outcome.counts.messages_sent();
-    let in_the_dark = outcome.dark.is_some_and(|dark| dark.unanswered as f64 >= EXPLAINS * count as f64);
+    // Messages leave in the dark as at any other time, and most of them ask for no reply.
+    let in_the_dark = outcome
+        .dark
+        .is_some_and(|dark| (dark.unanswered as f64).max(dark.share * sent as f64) >= EXPLAINS * count as f64);
     (method.traffic.load().is_some() && !in_the_dark).then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
 }
 
@@ -604,6 +607,11 @@ mod tests {
         outcome.loss.peer_dropped = Some(6);
         assert_eq!(told(&outcome, &[("Udp.RcvbufErrors", 400)]), lost(Some(6)), "its sockets know better");
         outcome.loss.peer_dropped = None;
+        outcome.dark = Some(Dark { share: 0.006, unanswered: 0, ..dark() });
+        assert_eq!(told(&outcome, &[]), lost(None), "six messages leave in so short a time");
+        outcome.dark = Some(Dark { share: 0.0065, unanswered: 0, ..dark() });
+        assert_eq!(told(&outcome, &[]), None, "as many as are missing");
+        outcome.dark = None;
         assert_eq!(lost_on_the_way(&outcome, &exchange, None), None, "an exchange that is lost is told as such");
     }
 

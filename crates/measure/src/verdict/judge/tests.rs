@@ -11,7 +11,7 @@ use crate::method::{
 };
 use crate::outcome::change::Change;
 use crate::outcome::dark::Dark;
-use crate::outcome::flows::Flows;
+use crate::outcome::flows::{Between, FlowGroup, Flows};
 use crate::outcome::{Batched, SocketFacts, Split, Standing, Steady};
 use crate::recorder::{Recorder, Recording};
 use crate::statistics::simulated::{autoregressive, latencies};
@@ -407,6 +407,36 @@ fn a_busy_host_is_named_as_a_cause_only_of_what_it_waited_enough_for(micros: u64
         _ => None,
     };
     assert_eq!(found.iter().find_map(of), Some(is_named), "{found:?}");
+}
+
+/// Of two groups of connections the slower is later by so much: half of its 500 exchanges of a second have to be.
+#[test_case(900, 0.06, false; "far more than was waited")]
+#[test_case(900, 0.2, true; "as much as was waited")]
+#[test_case(150, 0.042, true; "as little as the interrupts of a busy CPU bring about")]
+#[test_case(400, 0.042, false; "more than that, and more than was waited")]
+fn a_busy_host_parts_connections_as_far_as_it_waited(micros: u64, waited: f64, is_named: bool) {
+    let disturbance =
+        Disturbance { watched_ns: Nanos::secs(1), run_queue_share: Some(waited), ..Disturbance::default() };
+    let machine = Environment { disturbance: Some(disturbance), ..environment() };
+    let (mut outcome, method) = quiet();
+    outcome.elapsed_ns = Nanos::secs(1);
+    outcome.counts.answered = 1_000;
+    let group = |flow, shift: Option<u64>| FlowGroup {
+        flows: vec![flow],
+        time: None,
+        shift: shift.map(|shift| Between { value_ns: (shift * 1_000) as f64, low_ns: None, high_ns: None }),
+        scheduled: 500,
+        answered: 500,
+    };
+    let groups = Some(vec![group(0, None), group(1, Some(micros))]);
+    outcome.flows = Some(Flows { each: Vec::new(), groups, least_ns: 50_000.0, moved: Vec::new(), losing: Vec::new() });
+    let found = judge(&outcome, &method, Some(&machine), None, &Context::default());
+    let of = |warning: &Warning| match warning {
+        Warning::Disturbed { spoils, .. } => Some(spoils.iter().any(|kind| kind == "groups")),
+        _ => None,
+    };
+    // One that brought about nothing, and lengthened no median, is not told at all.
+    assert_eq!(found.iter().find_map(of).unwrap_or(false), is_named, "{found:?}");
 }
 
 /// A path that answers nothing for a second makes TCP send again on any host, and a host that waits for a tenth of ten seconds makes one exchange after

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::speech::{Kind, Reply, Speech, Taken, line};
-use super::OTHER_ERROR;
+use super::{CLOSING, FULL, OTHER_ERROR, place};
 
 /// Most words of a command.
 const MOST_WORDS: usize = 1_024;
@@ -19,7 +19,7 @@ const KINDS: [&str; 5] = ["OK", "integer", "string", "array", "nil"];
 const STRING: usize = 2;
 const NIL: usize = 4;
 /// Errors that are told apart, and all others together; all are refusals.
-const ERRORS: [&str; 16] = [
+const ERRORS: [&str; 17] = [
     "ERR",
     "NOAUTH",
     "NOPERM",
@@ -35,9 +35,9 @@ const ERRORS: [&str; 16] = [
     "NOSCRIPT",
     "CLUSTERDOWN",
     "EXECABORT",
+    FULL,
     OTHER_ERROR,
 ];
-const DENIED: usize = 5;
 
 /// Commands behind which a connection answers no longer once for each request, or in another form.
 const OTHER_FORM: [&str; 13] = [
@@ -132,8 +132,7 @@ impl Commands {
         let Some(error) = self.kind.checked_sub(KINDS.len()) else {
             return Taken::reply(octets, Reply::answered(kind));
         };
-        // In protected mode the server closes behind its refusal.
-        Taken::reply(octets, Reply { closes: error == DENIED, ..Reply::refused(kind) })
+        Taken::reply(octets, Reply { closes: CLOSING.contains(&ERRORS[error]), ..Reply::refused(kind) })
     }
 
     /// Begins a value: one that is no part of another decides the kind of the reply.
@@ -192,9 +191,7 @@ impl Commands {
                 Ok(self.value(end))
             }
             Some((b'-', error)) => {
-                let word = error.split(|octet| *octet == b' ').next().unwrap_or_default();
-                let place = ERRORS.iter().position(|known| known.as_bytes() == word).unwrap_or(ERRORS.len() - 1);
-                self.begins(KINDS.len() + place);
+                self.begins(KINDS.len() + place(&ERRORS, error));
                 Ok(self.value(end))
             }
             _ => Err(FOREIGN),
@@ -304,6 +301,7 @@ mod tests {
     #[test_case(b"+OK\r\n:-7\r\n$3\r\nabc\r\n$0\r\n\r\n$-1\r\n", &["OK", "integer", "string", "string", "nil"]; "one by one")]
     #[test_case(b"*2\r\n$1\r\na\r\n*2\r\n:1\r\n$-1\r\n+OK\r\n", &["array", "OK"]; "an array in an array")]
     #[test_case(b"*0\r\n*-1\r\n", &["array", "nil"]; "no values")]
+    #[test_case(b"-ERR max number of clients reached\r\n", &["ERR max number of clients reached, refused"]; "full")]
     #[test_case(b"-WRONGTYPE Operation against a key\r\n-WHAT\r\n", &["WRONGTYPE, refused", "other error, refused"]; "errors")]
     #[test_case(b"*1\r\n-ERR in a transaction\r\n", &["array"]; "an error of a part")]
     #[test_case(b"$999999999999\r\n", &["Unsound(\"a string is longer than Redis has them\")"]; "too long")]

@@ -26,7 +26,7 @@ pub fn name(limiter: Limiter) -> &'static str {
         Limiter::SenderQueue => "the sending host's own queue or rules",
         Limiter::Congestion => "a queue on the path, or what fills it",
         Limiter::Policer => "a policer, or a queue too short to see",
-        Limiter::Loss => "losses on the path, at any rate",
+        Limiter::Loss => "losses on the path, at each rate tried",
         _ => "not determined",
     }
 }

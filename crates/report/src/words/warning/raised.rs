@@ -178,7 +178,7 @@ fn of_reading(warning: &Warning) -> String {
 fn of_statistics(warning: &Warning) -> String {
     match warning {
         Warning::NotSteady { .. } => format!(
-            "For {SHORTEST} or more values: the medians of the first and the last third differ by at least {}, significantly (99.9 %), of what is behind the start by MSER-5, or of all where that start is longer than a sixth of the run; or by MSER-5 the run becomes steady only in its second half, and the median or the spread before differs as significantly. For streams: no two consecutive intervals, of which the first begins in the first third of the run, carried nine tenths of the rate of the second half, or that is 0.",
+            "For {SHORTEST} or more values: the medians of the first and the last third differ by at least {}, significantly (99.9 %), of what is behind the start by MSER-5, or of all where that start is longer than a sixth of the run; or by MSER-5 the run becomes steady only in its second half, and the median or the spread before differs as significantly. For streams: no two consecutive intervals, of which the first begins in the first third of the run, carried nine tenths of the rate of the second half, or that is 0, or more than a quarter of the intervals behind them carried a quarter less than that, or a third more.",
             percent(RELEVANT)
         ),
         Warning::NotSettled { .. } => "The percentile of `--until` did not reach the requested precision.".to_owned(),

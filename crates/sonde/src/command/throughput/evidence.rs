@@ -11,7 +11,7 @@ use measure::throughput::detail::{Detail, Processors, fairness, steady_after};
 use measure::throughput::limit::moved::Moved;
 use measure::throughput::limit::moved::leg::Leg;
 use measure::throughput::limit::reason::Untried;
-use measure::throughput::limit::{EndSeen, Evidence, Limit, ShaperSeen, TcpSeen};
+use measure::throughput::limit::{DropsSeen, EndSeen, Evidence, Limit, ShaperSeen, TcpSeen};
 use measure::throughput::silence::{Silence, silence, whole};
 use measure::throughput::{Carried, Interval, Stream, Throughput};
 use measure::unit::{Bytes, Nanos};
@@ -41,6 +41,10 @@ pub struct Way {
     segments: Option<(Bytes, Bytes)>,
     /// The shaper of the sending host whose rate is next to the stream's.
     shaper: Option<ShaperSeen>,
+    /// Packets that the sending host's interface dropped itself.
+    drops: Option<DropsSeen>,
+    /// Share of the segments sent again that had arrived already.
+    needless: Option<f64>,
     /// True for sender and receiver that spin while they wait.
     spin: [bool; 2],
 }
@@ -74,8 +78,19 @@ impl Way {
         let shaper = leaves_by.zip(senders.first().copied()).and_then(|(environment, socket)| {
             shaper(environment, throughput.received_bytes_per_s?, frame_ratio(task, socket)?)
         });
+        let sending = if sends { &throughput.streams } else { &theirs };
+        let again = sum(sending.iter().map(|stream| stream.tcp?.retransmits));
+        let had_already = sum(senders.iter().map(|socket| socket.had_already)).zip(again);
+        let had_already = had_already.map(|(had, again)| had.min(again));
+        let lost = again.map(|again| again - had_already.unwrap_or(0));
+        let lost = lost.or(datagrams.map(|datagrams| datagrams.lost.max(0).cast_unsigned()));
         Some(Self {
             lasts,
+            drops: leaves_by.zip(lost).and_then(|(environment, lost)| drops(environment, lost)),
+            needless: had_already
+                .zip(again)
+                .filter(|(_, again)| *again > 0)
+                .map(|(had, again)| had as f64 / again as f64),
             theirs,
             sender,
             receiver,
@@ -112,6 +127,7 @@ impl Way {
         Evidence {
             not_sent: if failed == 0 { 0.0 } else { failed as f64 / made.saturating_add(failed) as f64 },
             shaper: self.shaper.clone(),
+            drops: self.drops.clone(),
             silence: self.silence(),
             streams: self.throughput.streams.len() as u32,
             elapsed: Some(self.throughput.elapsed_ns),
@@ -125,6 +141,7 @@ impl Way {
                 unscaled: self.unscaled,
                 cumulative: self.cumulative,
                 segments: self.segments,
+                needless: self.needless,
                 receive_buffer: self.receive_buffer,
                 send_buffer: self.send_buffer,
                 ..tcp
@@ -201,6 +218,20 @@ fn shaper(environment: &Environment, bytes_per_s: f64, frame_ratio: f64) -> Opti
         share: bytes_per_s * frame_ratio / shaper.bytes_per_s.max(1) as f64,
     });
     seen.min_by(|one, other| (one.share - 1.0).abs().total_cmp(&(other.share - 1.0).abs()))
+}
+
+/// The packets that a host's interface dropped before they left, beside what was lost.
+fn drops(environment: &Environment, lost: u64) -> Option<DropsSeen> {
+    let interface = environment.interface.as_ref()?.name.clone();
+    let packets = environment.counters.get(&format!("interface.{interface}.tx_drop"))?;
+    Some(DropsSeen { packets: u64::try_from(*packets).ok()?, interface, lost })
+}
+
+/// The sum where each is known.
+fn sum(counts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    let mut known = counts.peekable();
+    known.peek()?;
+    known.try_fold(0, |sum: u64, count| Some(sum.saturating_add(count?)))
 }
 
 /// The bytes of frames, as a shaper counts them (Ethernet with its header), for a byte of a stream's payload; `None` where the segments'
@@ -344,6 +375,7 @@ fn tcp(senders: &[Stream]) -> Option<TcpSeen> {
             sum(|glance| glance.retransmitted_bytes.map(|bytes| bytes.0)),
             sum(|glance| glance.sent_bytes.map(|bytes| bytes.0)),
         ),
+        needless: None,
         marked: share(sum(|glance| glance.delivered_marked), sum(|glance| glance.delivered)),
         unscaled: false,
         cumulative: false,
