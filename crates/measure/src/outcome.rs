@@ -417,6 +417,9 @@ pub struct SocketFacts {
     pub dropped: Option<u64>,
     /// Segments TCP sent again; 0 where those were of its handshake alone.
     pub retransmitted: Option<u64>,
+    /// Segments of TCP that the peer's kernel had not acknowledged at the end, a count; absent where it had acknowledged all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unacknowledged: Option<u64>,
     /// Segments that the peer had already when they came again, as its kernel said (DSACK, RFC 2883); absent where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub had_already: Option<u64>,

@@ -303,6 +303,9 @@ pub enum Warning {
         /// The share of the run's time, from 0 to 1, that passed in waiting for them, where each held up the next one; absent below a hundredth.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waited_share: Option<f64>,
+        /// Segments of TCP that were sent again and that the peer's kernel had not acknowledged at the end, a count.
+        #[serde(default, skip_serializing_if = "crate::event::is_zero")]
+        unacknowledged: u64,
     },
     /// About as many messages came that answer no request as requests were lost, none of which was answered late: replies may be altered on the way.
     Altered {

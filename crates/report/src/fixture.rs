@@ -295,6 +295,7 @@ pub(crate) fn open_with_losses() -> Record {
                 late: 0,
                 leaves_by: LeavesBy::Window,
                 waited_share: None,
+                unacknowledged: 0,
             },
             Warning::BehindSchedule { share: 0.0111 },
         ],

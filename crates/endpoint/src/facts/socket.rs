@@ -51,6 +51,7 @@ fn add_tcp(facts: &mut SocketFacts, socket: impl AsFd, info: &TcpInfo) {
     facts.window_scaling = info.options.as_ref().filter(|_| connected).map(|options| options.window_scale.is_some());
     facts.selective_acks = info.options.as_ref().filter(|_| connected).map(|options| options.sack);
     facts.retransmitted = retransmitted(info).filter(|_| connected);
+    facts.unacknowledged = info.unacked.filter(|segments| connected && *segments > 0).map(u64::from);
     facts.had_already = info.dsack_dups.filter(|_| connected).map(u64::from);
     facts.kernel_smoothed_rtt_ns = info.smoothed_rtt_ns;
     facts.kernel_min_rtt_ns = info.min_rtt_ns;

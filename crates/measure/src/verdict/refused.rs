@@ -46,8 +46,8 @@ pub enum RefusedBy {
 /// Replies by which programs refuse, as their protocols name them.
 const BY_REPLY: [(RefusedBy, &[&str]); 5] = [
     (RefusedBy::Upstream, &["502", "504", "SERVFAIL"]),
-    (RefusedBy::Unavailable, &["503", "UNAVAILABLE", "ERR max number of clients reached"]),
-    (RefusedBy::Limited, &["429", "RESOURCE_EXHAUSTED", "RATE"]),
+    (RefusedBy::Unavailable, &["503", "UNAVAILABLE"]),
+    (RefusedBy::Limited, &["429", "RESOURCE_EXHAUSTED", "RATE", "ERR max number of clients reached"]),
     (RefusedBy::NotReady, &["LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN"]),
     (RefusedBy::Denied, &["REFUSED", "NOTAUTH", "DENIED", "NOPERM", "DENY", "RSTR"]),
 ];
@@ -77,7 +77,7 @@ mod tests {
     #[test_case(&["429"], RefusedBy::Limited; "a limit")]
     #[test_case(&["429", "503"], RefusedBy::Program; "two reasons")]
     #[test_case(&["LOADING"], RefusedBy::NotReady; "data that is loaded")]
-    #[test_case(&["ERR max number of clients reached"], RefusedBy::Unavailable; "a server that is full")]
+    #[test_case(&["ERR max number of clients reached"], RefusedBy::Limited; "a server that is full")]
     #[test_case(&["REFUSED"], RefusedBy::Denied; "a server for others")]
     #[test_case(&["404"], RefusedBy::Program; "a status that was not expected")]
     fn refusals_have_the_reason_that_their_replies_give(kinds: &[&str], by: RefusedBy) {

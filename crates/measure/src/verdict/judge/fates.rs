@@ -29,6 +29,7 @@ pub(super) fn fates(
     let counts = &outcome.counts;
     let failed = (counts.send_failed > 0).then_some(Warning::SendFailed { count: counts.send_failed });
     let gone = counts.missing();
+    let unacknowledged = unacknowledged(outcome, gone);
     // Its warm-up's are among them.
     let dropped_there = outcome.loss.peer_dropped.map(|dropped| dropped.min(gone)).filter(|dropped| *dropped > 0);
     let lost = (gone > 0 && !is_told_otherwise(outcome)).then_some(Warning::Lost {
@@ -39,10 +40,13 @@ pub(super) fn fates(
         late: counts.late,
         leaves_by: LeavesBy::of(method),
         waited_share: waited(outcome, method, gone),
+        unacknowledged: unacknowledged.unwrap_or(0),
     });
     let dark = outcome.dark.map(|dark| Warning::Dark { dark });
     let again = SentAgain::by(&outcome.sockets);
     let explained = outcome.dark.is_some_and(|dark| again.segments <= backed_off(&dark, outcome.sockets.len()));
+    // Of those that carried what was lost none has made a reply late.
+    let explained = explained || unacknowledged.is_some() && again.segments <= gone;
     let again = retransmitted(again, counts.messages_sent()).filter(|_| !explained);
     let elsewhere = outcome.loss.peer_elsewhere.filter(|count| *count > 0);
     let rebound = elsewhere.map(|count| Warning::Rebound { count, sent: Some(counts.messages_sent()) });
@@ -182,6 +186,18 @@ pub(super) fn lost_on_the_way(outcome: &Outcome, method: &Method, there: Option<
     (method.traffic.load().is_some() && !in_the_dark).then_some(Warning::LostOnTheWay { count, sent, dropped_by_peer })
 }
 
+/// Returns the segments that were sent again and never acknowledged, where most of the requests that are `gone` were lost in a row, as behind them;
+/// `None` where there were none.
+fn unacknowledged(outcome: &Outcome, gone: u64) -> Option<u64> {
+    let again = outcome.sockets.iter().filter(|socket| socket.retransmitted.is_some_and(|again| again > 0));
+    let segments = again.filter_map(|socket| socket.unacknowledged).fold(0, u64::saturating_add);
+    let longest = outcome.loss.longest_period;
+    (segments > 0 && longest >= SEVERAL && longest.saturating_mul(2) >= gone).then_some(segments)
+}
+
+/// Requests that are lost one after the other, from which that is no accident.
+const SEVERAL: u64 = 2;
+
 /// Returns the messages that our own sockets had no room for; `None` where there were none, or none was counted.
 fn dropped(sockets: &[SocketFacts]) -> Option<u64> {
     let dropped = sockets.iter().filter_map(|socket| socket.dropped).fold(0_u64, u64::saturating_add);
@@ -193,7 +209,8 @@ fn refused(outcome: &Outcome, method: &Method, ours: Option<&Environment>) -> Op
     let six = outcome.sockets.iter().any(|socket| socket.remote.starts_with('['));
     let at_work = method.traffic.application().is_some();
     let by = || {
-        if by_connection(outcome) {
+        // A program that says that it lets no more in knows why it refuses some connections.
+        if by_connection(outcome) && said(outcome) != Some(RefusedBy::Limited) {
             return RefusedBy::Connections;
         }
         if nothing_listens(outcome) {
@@ -379,6 +396,7 @@ mod tests {
                 late: 2,
                 leaves_by: LeavesBy::Reply,
                 waited_share: Some(1.0),
+                unacknowledged: 0,
             },
         ];
         assert_eq!(told(counts), wanted);
@@ -414,6 +432,7 @@ mod tests {
                 late: 0,
                 leaves_by: LeavesBy::Reply,
                 waited_share: Some(1.0),
+                unacknowledged: 0,
             }]
         };
         outcome.sockets = vec![socket(None), socket(Some(0))];
@@ -442,6 +461,31 @@ mod tests {
         assert_eq!(told(&[Some(1), None, Some(1)], 2_001), [], "beyond the 99.9th percentile");
         let again = |requests| Warning::Retransmitted { segments: 2, had_already: None, requests };
         assert_eq!(told(&[Some(1), None, Some(1)], 2_000), [again(2_000)]);
+    }
+
+    #[test_case(Some(3), 6, 7, Some(3), false; "nothing acknowledged to the end")]
+    #[test_case(Some(3), 40, 7, Some(3), true; "and more sent again than that")]
+    #[test_case(None, 6, 7, Some(0), true; "all acknowledged")]
+    #[test_case(Some(3), 0, 7, Some(0), false; "on their way when the run ended")]
+    #[test_case(Some(1), 6, 3, Some(0), true; "lost one here and one there")]
+    fn what_no_kernel_acknowledged_is_no_matter_of_the_program(
+        unacknowledged: Option<u64>,
+        again: u64,
+        longest: u64,
+        told: Option<u64>,
+        is_late: bool,
+    ) {
+        let counts = Counts { scheduled: 8, answered: 1, lost: 7, ..Counts::default() };
+        let (mut outcome, method) = run(counts, Carrier::Tcp);
+        outcome.loss.longest_period = longest;
+        outcome.sockets = vec![SocketFacts { unacknowledged, retransmitted: Some(again), ..SocketFacts::default() }];
+        let found: Vec<Warning> = fates(&outcome, &method, None).collect();
+        let lost = found.iter().find_map(|warning| match warning {
+            Warning::Lost { unacknowledged, .. } => Some(*unacknowledged),
+            _ => None,
+        });
+        assert_eq!(lost, told);
+        assert_eq!(found.iter().any(|warning| warning.kind() == "retransmitted"), is_late, "{found:?}");
     }
 
     #[test]

@@ -55,6 +55,9 @@ pub fn advice(warning: &Warning, command: Command) -> Option<String> {
         Warning::Lost { count, sent, dropped_by_us: None, late: 1.., .. } if count >= sent => {
             "raise --timeout: replies came, but later than it allows"
         }
+        Warning::Lost { unacknowledged: 1.., .. } => {
+            "look for a firewall that forgot the connection while it was idle, a link or a host that went down, or a path that drops this size. A program's log has none of it"
+        }
         Warning::Lost { count, sent, dropped_by_us, leaves_by, .. } => {
             lost::advice(*count, *sent, *dropped_by_us, *leaves_by, command)
         }
@@ -373,6 +376,7 @@ mod tests {
             late: 0,
             leaves_by: LeavesBy::Window,
             waited_share: None,
+            unacknowledged: 0,
         };
         assert!(advice(&lost(Some(15)), Command::Rtt).unwrap().contains("raise --receive-buffer"));
         assert_eq!(

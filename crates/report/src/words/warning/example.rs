@@ -84,6 +84,7 @@ fn fates() -> Part {
         late: 0,
         leaves_by: by,
         waited_share: None,
+        unacknowledged: 0,
     };
     let there = Warning::Lost {
         count: 10,
@@ -93,6 +94,17 @@ fn fates() -> Part {
         late: 0,
         leaves_by: LeavesBy::Window,
         waited_share: None,
+        unacknowledged: 0,
+    };
+    let forgotten = Warning::Lost {
+        count: 7,
+        sent: 8,
+        dropped_by_us: None,
+        dropped_by_peer: None,
+        late: 0,
+        leaves_by: LeavesBy::Reply,
+        waited_share: None,
+        unacknowledged: 3,
     };
     let gone = |dropped_by_peer| Warning::LostOnTheWay { count: 30, sent: 1_000, dropped_by_peer };
     let refused = |count, carrier, by| Warning::Refused { count, sent: 100, carrier, by };
@@ -150,6 +162,7 @@ fn fates() -> Part {
         (lost(100, None, LeavesBy::Window), &[Rtt, Syn]),
         (lost(10, Some(9), LeavesBy::Window), &[Rtt, Syn]),
         (there, &[Rtt]),
+        (forgotten, &[Rtt]),
         (lost(1, None, LeavesBy::Connection), &[Rtt]),
         (lost(1, None, LeavesBy::Rate), &[Load]),
         (lost(100, None, LeavesBy::Rate), &[Load]),

@@ -83,10 +83,10 @@ fn of_fates(warning: &Warning) -> String {
                 LARGE.0
             );
         }
-        Warning::Lost { .. } => "At least one request got no reply before its timeout. Late replies are included. Read the interval of the loss rate beside it: one loss says little.",
+        Warning::Lost { .. } => "At least one request got no reply before its timeout. Late replies are included. Read the interval of the loss rate beside it: one loss says little. Where most were lost in a row over TCP, and the peer's kernel had acknowledged nothing of what was retransmitted for them at the end, that is added: it acknowledges also for a program that is stopped.",
         Warning::Retransmitted { .. } => {
             return format!(
-                "TCP of this host retransmitted at least {FEWEST_RETRANSMITTED} segments, and at least {} of the number of requests. Each is a loss in either direction, a reply later than TCP's timeout, or a segment that others overtook. The counter does not distinguish them. It excludes segments that the peer retransmitted. Those few that TCP sends again while nothing comes back are told as that time alone.",
+                "TCP of this host retransmitted at least {FEWEST_RETRANSMITTED} segments, and at least {} of the number of requests. Each is a loss in either direction, a reply later than TCP's timeout, or a segment that others overtook. The counter does not distinguish them. It excludes segments that the peer retransmitted. Those few that TCP sends again while nothing comes back are told as that time alone, and those of requests that the peer's kernel never acknowledged as losses alone.",
                 percent(RETRANSMITTED)
             );
         }

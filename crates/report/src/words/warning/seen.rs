@@ -139,11 +139,14 @@ fn status(warning: &Warning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 "{requests} of {message_bytes} got no reply, but smaller packets to the same host did. The path may drop large packets; this is not established"
             )
         }
-        Warning::Lost { count, sent, dropped_by_us, dropped_by_peer, waited_share, .. } => {
+        Warning::Lost { count, sent, dropped_by_us, dropped_by_peer, waited_share, unacknowledged, .. } => {
             let (lost, of) = (grouped(*count), grouped(*sent));
             write!(f, "{lost} of {of} requests got no reply in time ({})", share(*count, *sent))?;
             if let Some(waited) = waited_share {
                 write!(f, ". Waiting for them took {} of the time, in which nothing was sent", Percent(*waited))?;
+            }
+            if *unacknowledged > 0 {
+                write!(f, ". The peer's kernel had acknowledged none of what was sent last")?;
             }
             let dropped = dropped_by_us.map(grouped);
             dropped.map_or(Ok(()), |dropped| write!(f, ". This host's receive buffer had no room for {dropped}"))?;
