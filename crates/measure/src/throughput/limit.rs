@@ -1,10 +1,11 @@
 //! Limit of a stream's rate and its cause, as far as observations show them.
 //!
 //! Looked at in the order in which one cause hides the next. First those at the ends (`ends`): the rate that was asked for, a sending host
-//! that does not send what it is handed (which keeps a processor busy trying), a processor (an end that cannot keep up fills the other
-//! end's window and loses data that it cannot take), a silence of the path, a window, a shaper of the sending host. Only then the path's
-//! rate (`path`): a path is never named for an effect that the stream alone met, unless its round trips grew while nobody waited for a
-//! processor; it is told apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined, and that is said.
+//! that does not send what it is handed (which keeps a processor busy trying), a shaper of it that is full, a processor (an end that cannot
+//! keep up fills the other end's window and loses data that it cannot take), an interface of the sending host that drops, a silence of the
+//! path, a window. Only then the path's rate (`path`): a path is never named for an effect that the stream alone met, unless its round trips
+//! grew while nobody waited for a processor; it is told apart by moving the rate ([`moved`]). Where nothing shows a cause it is not determined,
+//! and that is said.
 
 mod ends;
 pub mod moved;
